@@ -1,0 +1,40 @@
+"""Options and markers of the whole suite: which device runs the tests, and whether the long ones run."""
+
+import pytest
+
+DEVICES = ("simulator", "cuda")
+
+
+def pytest_addoption(parser):
+    group = parser.getgroup("warpwise")
+    group.addoption(
+        "--device",
+        choices=DEVICES,
+        default="simulator",
+        help="device that runs kernels; `cuda` adds the tests marked gpu",
+    )
+    group.addoption("--full", action="store_true", help="add the tests marked full: the same ideas over far more data")
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "gpu: needs a CUDA device; deselected unless --device cuda")
+    config.addinivalue_line("markers", "full: long; deselected unless --full")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Deselects, rather than skips, what this run was not asked for: nothing in a report reads `skipped`."""
+    unwanted = set()
+    if config.getoption("--device") != "cuda":
+        unwanted.add("gpu")
+    if not config.getoption("--full"):
+        unwanted.add("full")
+    dropped = [item for item in items if unwanted & {mark.name for mark in item.iter_markers()}]
+    if dropped:
+        config.hook.pytest_deselected(items=dropped)
+        items[:] = [item for item in items if item not in set(dropped)]
+
+
+@pytest.fixture(scope="session")
+def device_name(request):
+    """The name given to `--device`: `simulator` or `cuda`."""
+    return request.config.getoption("--device")
