@@ -1,0 +1,262 @@
+"""State of a launch as records that generated code, native helpers and Python share.
+
+One `Launch`, one `Thread` per native thread that runs blocks, one `Block` per resident block, one `Warp` per warp.
+Counts live in the thread's own copy of the sites and are summed at the end, so nothing is shared while blocks run.
+"""
+
+from __future__ import annotations
+
+import enum
+
+from simt.engine.records import Array, Ptr, Record, i32, i64, u8, u32, u64
+
+__all__ = [
+    "ATOMIC_CODES", "Access", "Barrier", "Block", "CheckBit", "Exit", "Finding", "Launch", "Scope", "Segment",
+    "SegmentFlag", "Site", "SiteFlag", "Thread", "TraceRecord", "Warp", "WarpStatus",
+]
+
+LANES = 32
+MAX_BARRIERS = 16
+
+# The virtual address space: windows of generic addresses. A pointer is 64 bits everywhere.
+GLOBAL_BASE = 0x0000_7F00_0000_0000
+SHARED_WINDOW = 0x0000_0100_0000_0000
+LOCAL_WINDOW = 0x0000_0200_0000_0000
+PARAM_WINDOW = 0x0000_0300_0000_0000
+WINDOW_BYTES = 0x0000_0001_0000_0000
+
+
+class Scope(enum.IntEnum):
+    """Where a site reaches; a generic site finds out per request, const and param are segments like global ones."""
+
+    GLOBAL = 0
+    SHARED = 1
+    LOCAL = 2
+    GENERIC = 3
+    CONST = 4
+
+
+class Access(enum.IntEnum):
+    LOAD = 0
+    STORE = 1
+    ATOMIC = 2
+
+
+class SiteFlag(enum.IntEnum):
+    VOLATILE = 1  # volatile, relaxed, acquire, release: no race between such accesses of different warps
+    RETURNS = 2  # an atomic whose old value is used
+    MERGED = 4  # ptxas merges this shared load into a neighbour's
+
+
+class CheckBit(enum.IntEnum):
+    """Bits of `Launch.checks`."""
+
+    MEMCHECK = 1
+    RACE_SHARED = 2
+    RACE_GLOBAL = 4
+    SYNCCHECK = 8
+    INITCHECK = 16
+    COVERAGE = 32
+    WRITERS = 64
+
+
+class Exit(enum.IntEnum):
+    """Why generated code returned to the scheduler."""
+
+    DONE = 0
+    BARRIER = 1
+    DIVERGED = 2  # full code: lanes part; masks are in `pending`
+    RECONVERGED = 3  # masked code: all 32 lanes stand at block `resume`
+    YIELD = 4  # a spin or sleep: let others run
+    STOP = 5  # trap or a finding after which nothing can run
+    FUEL = 6  # the slice of instructions is used up; resume at `resume`
+    STUCK = 7  # masked code: every pending group is parked
+
+
+class WarpStatus(enum.IntEnum):
+    READY = 0
+    AT_BARRIER = 1
+    DONE = 2
+    YIELDED = 3
+
+
+class SegmentFlag(enum.IntEnum):
+    WRITABLE = 1
+    UNINITIALISED = 2  # starts without a value: initcheck and coverage apply
+    INPUT = 4  # unread elements are reported
+
+
+class Segment(Record):
+    """One buffer: virtual bytes [base, base + n_bytes) at host address `host`.
+
+    `words` is the shadow of initcheck and coverage, one byte per 4-byte word: low nibble, which bytes hold a value;
+    bit 4, read; bit 5, written. `writers` holds per word the linear thread that wrote last, or is null.
+    `races` is racecheck's shadow, its own layout, or null.
+    """
+
+    base: u64
+    n_bytes: u64
+    host: Ptr[u8]
+    words: Ptr[u8]
+    writers: Ptr[i64]
+    races: Ptr[u64]
+    flags: i32
+    index: i32
+
+
+class Site(Record):
+    """One memory instruction of the program. The first fields are fixed at translation, the rest counts.
+
+    `counts` holds requests, sectors or wavefronts, excess wavefronts and bytes asked for, for global, shared and local.
+    """
+
+    scope: i32
+    access: i32
+    element_bytes: i32
+    n_elements: i32  # 1, 2, 4 of a vector access
+    flags: i32
+    atomic: i32  # code in ATOMIC_CODES
+    index: i32
+    line: i32
+    counts: Array[u64, 12]
+    reported: u64  # findings already recorded here, one bit a check
+    segment: Ptr[Segment]  # the last one hit
+    pattern_mask: u32
+    pattern_valid: u32
+    pattern_sectors: u64
+    pattern_excess: u64
+    pattern_low: i64  # least and greatest relative address of the cached pattern
+    pattern_high: i64
+    pattern_shape: i32  # contiguous, broadcast, other
+    pattern_align: i32
+    pattern: Array[i64, 32]  # addresses relative to the first active lane's
+
+
+class Finding(Record):
+    check: i32  # index into simt.engine.findings.CHECKS
+    site: i32
+    also_site: i32
+    warp: i32
+    lanes: u32
+    count: u32
+    block: i64  # linear
+    address: u64
+    low: u64  # two values for the message, by check
+    high: u64
+
+
+class TraceRecord(Record):
+    site: i32
+    warp: i32
+    block: i64
+    mask: u32
+    scope: i32
+    addresses: Array[u64, 32]
+
+
+class Barrier(Record):
+    arrived: i32  # threads
+    expected: i32
+    line: i32  # source line of the first arrival, -1 when none
+    any_true: i32
+    all_true: i32
+    count_true: i32
+
+
+class Launch(Record):
+    grid: Array[u32, 3]
+    block: Array[u32, 3]
+    cluster: Array[u32, 3]
+    threads_per_block: i32
+    warps_per_block: i32
+    checks: i32
+    n_sites: i32
+    n_blocks_cfg: i32  # basic blocks of the kernel
+    n_segments: i32
+    segments: Ptr[Segment]  # sorted by base
+    params: Ptr[u8]
+    param_bytes: i64
+    shared_bytes: i64  # static and dynamic
+    static_shared_bytes: i64
+    local_bytes: i64  # of one thread
+    register_bytes: i64  # of one warp
+    full_code: Ptr[u8]
+    masked_code: Ptr[u8]
+    stop: i32  # set by whoever ends the launch: 1 finding, 2 budget, 3 trap, 4 wall clock
+    trace_limit: i32
+    trace: Ptr[TraceRecord]
+    trace_count: i64
+    fuel: i64  # warp instructions left for the whole launch
+    race_epoch: u64
+    printf: Ptr[u8]
+    printf_bytes: i64
+    printf_used: i64
+
+
+class Thread(Record):
+    launch: Ptr[Launch]
+    sites: Ptr[Site]
+    block_runs: Ptr[u64]  # per basic block: times run, lanes summed, times the branch at its end diverged
+    findings: Ptr[Finding]
+    n_findings: i32
+    max_findings: i32
+    next_block: i64
+    fuel: i64
+    issued: u64
+    accesses: u64
+    clock: u64
+    index: i32
+    need_masked: i32
+
+
+class Block(Record):
+    launch: Ptr[Launch]
+    thread: Ptr[Thread]
+    warps: Ptr[u8]  # of Warp
+    x: u32
+    y: u32
+    z: u32
+    n_warps: i32
+    linear: i64
+    shared: Ptr[u8]
+    shared_words: Ptr[u8]  # initcheck shadow as in Segment.words
+    shared_races: Ptr[u64]  # racecheck's shadow
+    local: Ptr[u8]  # warps × 32 lanes × local_bytes
+    local_words: Ptr[u8]
+    epoch: u64  # barriers passed by this block
+    live_warps: i32
+    exit_line: i32  # line of the latest exit of a thread, for synccheck
+    progress: u64
+    barriers: Array[Barrier, 16]
+
+
+class Warp(Record):
+    block: Ptr[Block]
+    thread: Ptr[Thread]
+    registers: Ptr[u8]
+    pending: Ptr[u32]  # per basic block: lanes that stand before it
+    parked: Ptr[u32]  # per basic block: lanes that wait there for others
+    index: i32
+    status: i32
+    resume: i32
+    masked: i32
+    full: u32  # lanes that exist
+    alive: u32  # lanes that have not exited
+    barrier: i32
+    barrier_threads: i32
+    barrier_line: i32
+    barrier_value: i32  # result of a reducing barrier
+    barrier_op: i32
+    barrier_predicate: u32
+    force: i32
+    yields: i32
+    sync_epoch: u64  # warp-level synchronisations passed
+    tid_x: Array[u32, 32]
+    tid_y: Array[u32, 32]
+    tid_z: Array[u32, 32]
+
+
+ATOMIC_CODES = {
+    name: code
+    for code, name in enumerate(("add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec"))
+}

@@ -1,0 +1,1 @@
+"""PTX text → `Module`: lexer, parser, types, source lines and control flow."""
