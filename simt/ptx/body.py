@@ -1,0 +1,270 @@
+"""The statements of one function body → instructions, labels and declarations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+
+from simt.ptx.declarations import declaration, variables
+from simt.ptx.lexer import STATEMENT, PtxSyntaxError, split_top
+from simt.ptx.operands import Names
+from simt.ptx.syntax import (
+    Guard,
+    Instruction,
+    Label,
+    Location,
+    Operand,
+    Register,
+    Symbol,
+    Variable,
+    Vector,
+)
+from simt.ptx.types import PtxType
+
+__all__ = ["Body", "Opcodes", "read_body"]
+
+Opcodes = dict[str, tuple[str, tuple[str, ...]]]
+
+_LOC = re.compile(
+    r"\.loc\s++(\d{1,9})\s++(\d{1,9})(?:\s++(\d{1,9}))?\s*+"
+    r"(?:,\s*+function_name\s++([\w$.]++)(?:\s*+\+\s*+(\d{1,9}))?\s*+)?"
+    r"(?:,\s*+inlined_at\s++(\d{1,9})\s++(\d{1,9})\s++(\d{1,9})\s*+)?\Z"
+)
+_BRANCHES = frozenset(["bra", "brx"])
+
+
+@dataclass(slots=True)
+class Body:
+    """What a function body holds, as it is read; `code` becomes `Function.body`."""
+
+    registers: dict[str, PtxType]
+    code: list[Instruction | Label] = field(default_factory=list)
+    variables: list[Variable] = field(default_factory=list)
+    branch_targets: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    prototypes: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Scope:
+    """Labels of an open `{ }`, and the jumps in it whose target may still be declared: positions in `Body.code`."""
+
+    labels: dict[str, str] = field(default_factory=dict)
+    jumps: list[int] = field(default_factory=list)
+    lists: list[str] = field(default_factory=list)
+
+
+class _Reader:
+    """State of one body: where it is, the open scopes, and the locations that a chain of inlining may refer to."""
+
+    def __init__(self, body: Body, line: int, opcodes: Opcodes, string: Callable[[str, int], str | None]) -> None:
+        self.body = body
+        self.names = Names(body.registers)
+        self.names.line = line
+        self.opcodes = opcodes
+        self.string = string
+        self.location: Location | None = None
+        self.scopes = [_Scope()]
+        self._latest: dict[tuple[int, int, int], Location] = {}
+        self._locations: dict[str, Location] = {}
+
+    def error(self, message: str) -> PtxSyntaxError:
+        return self.names.error(message)
+
+    def instruction(self, negated: str, guard: str | None, opcode: str, rest: str) -> Instruction:
+        names = self.names
+        parts = self.opcodes.get(opcode)
+        if parts is None:
+            first, *mods = opcode.split(".")
+            parts = self.opcodes[opcode] = (first, tuple(mods))
+        name, mods = parts
+        if name == "call":
+            operands = self.call(rest)
+        elif not rest:
+            operands = ()
+        elif "{" in rest or "(" in rest:
+            operands = names.operands(rest)
+        else:
+            get, parse = names.cache.get, names.operand
+            try:
+                operands = tuple([get(piece) or parse(piece) for piece in rest.split(",")])
+            except PtxSyntaxError:
+                if "[" not in rest:
+                    raise
+                operands = names.operands(rest)  # `[a, b]`: a comma that parts no operands
+        if name in _BRANCHES and len(self.scopes) > 1:
+            self.scopes[-1].jumps.append(len(self.body.code))
+        found = None
+        if guard is not None:
+            found = Guard(names.register(guard), bool(negated))
+        return Instruction(opcode, name, mods, operands, found, self.location, names.line)
+
+    def call(self, rest: str) -> tuple[Operand, ...]:
+        """`(r), f, (a, b), prototype` with every list made explicit."""
+        pieces = split_top(rest)
+        if not pieces or not pieces[0]:
+            raise self.error("`call` names no function")
+        returns = self.list(pieces.pop(0)) if pieces[0][0] == "(" else Vector(())
+        callee = self.names.operand(pieces.pop(0)) if pieces else None
+        if not isinstance(callee, Register | Symbol):
+            raise self.error("`call` names no function")
+        arguments = self.list(pieces.pop(0)) if pieces and pieces[0][:1] == "(" else Vector(())
+        prototypes = [self.names.operand(piece) for piece in pieces]
+        if len(prototypes) > 1:
+            raise self.error("`call` has too many operands")
+        return (returns, callee, arguments, *prototypes)
+
+    def list(self, text: str) -> Vector:
+        if text[-1] != ")":
+            raise self.error("a list of `call` isn't closed")
+        return Vector(self.names.operands(text[1:-1]))
+
+    def label(self, name: str) -> None:
+        scope = self.scopes[-1]
+        if name in scope.labels:
+            raise self.error(f"label `{name}` is declared twice in one scope")
+        scope.labels[name] = unique = self.names.declare(name)
+        self.body.code.append(Label(unique))
+
+    def set_location(self, text: str) -> None:
+        text = text.rstrip()
+        match = _LOC.match(text)
+        if match is None:
+            raise self.error(f"`{text[:60]}` is no location")
+        file, line, column, function, offset, *site = match.groups()
+        key = (int(file), int(line), int(column or 0))
+        parent = None
+        if site[0]:
+            at = (int(site[0]), int(site[1]), int(site[2]))
+            parent = self._latest.get(at) or Location(*at)
+        location = self._locations.get(text)
+        if location is None or location.inlined_at is not parent:
+            name = self.string(function, int(offset or 0)) if function else None
+            location = self._locations[text] = Location(*key, name, parent)
+        self.location = location
+        if parent is None or not _has(parent, key):
+            self._latest[key] = location
+
+    def directive(self, name: str, rest: str) -> None:
+        if name == "pragma":
+            return
+        if name in ("branchtargets", "calltargets", "callprototype"):
+            self.labelled(name, rest.strip())
+            return
+        names = self.names
+        found = declaration(f".{name}{rest}", names.line)
+        if found.space == "reg":
+            if found.lanes > 1:
+                raise self.error("vector registers aren't supported")
+            for item in found.declarators:
+                if item.dims:
+                    raise self.error(f"register `{item.name}` has an array size")
+                names.declare_register(item.name, found.type, item.count)
+            return
+        for variable in variables(found, names.line):
+            self.body.variables.append(replace(variable, name=names.declare(variable.name)))
+
+    def labelled(self, name: str, rest: str) -> None:
+        """A directive that belongs to the label before it, which is then no place to jump to."""
+        code = self.body.code
+        if not code or not isinstance(code[-1], Label):
+            raise self.error(f"`.{name}` needs a label")
+        label = code.pop().name
+        if name == "callprototype":
+            self.body.prototypes[label] = rest
+            return
+        targets = tuple([target.strip() for target in rest.split(",")])
+        self.body.branch_targets[label] = targets
+        if name == "branchtargets":
+            self.scopes[-1].lists.append(label)
+
+    def open(self) -> None:
+        self.names.open()
+        self.scopes.append(_Scope())
+
+    def close(self) -> None:
+        """Ends a scope: its labels are all known, so jumps to them get their unique names; others wait outside."""
+        self.names.close()
+        scope = self.scopes.pop()
+        outer = self.scopes[-1]
+        code, targets = self.body.code, self.body.branch_targets
+        for position in scope.jumps:
+            code[position] = _renamed(code[position], scope.labels)
+        for label in scope.lists:
+            targets[label] = tuple([scope.labels.get(target, target) for target in targets[label]])
+        if len(self.scopes) > 1:
+            outer.jumps += scope.jumps
+            outer.lists += scope.lists
+
+
+def _renamed(jump: Instruction | Label, labels: dict[str, str]) -> Instruction | Label:
+    if not labels or isinstance(jump, Label):
+        return jump
+    operands = tuple(
+        [
+            Symbol(labels[item.name], item.offset) if isinstance(item, Symbol) and item.name in labels else item
+            for item in jump.operands
+        ]
+    )
+    return replace(jump, operands=operands)
+
+
+def _has(location: Location, key: tuple[int, int, int]) -> bool:
+    """Whether `key` is a place of the chain; recursion inlined into itself must not hide the outer place."""
+    found: Location | None = location
+    for _ in range(64):
+        if found is None:
+            return False
+        if (found.file, found.line, found.column) == key:
+            return True
+        found = found.inlined_at
+    return True
+
+
+def read_body(
+    text: str,
+    span: tuple[int, int],
+    line: int,
+    registers: dict[str, PtxType],
+    params: Iterable[str],
+    opcodes: Opcodes,
+    string: Callable[[str, int], str | None],
+) -> Body:
+    """Reads `text[span]`, what stands between the braces of a function that begins in `line`.
+
+    Args:
+        registers: registers among the parameters; the body's are added.
+        params: names of the parameters and results, so that a body can't declare them again.
+        opcodes: cache of split opcodes, shared by all functions of a module.
+        string: (label, offset) → text in `.debug_str`.
+    """
+    reader = _Reader(Body(registers), line, opcodes, string)
+    names, append, build = reader.names, reader.body.code.append, reader.instruction
+    for name in params:
+        names.declare(name)
+    count, last = text.count, span[0]
+    for match in STATEMENT.finditer(text, *span):
+        kind = match.lastindex
+        if kind is None:
+            break
+        start = match.start(kind)
+        if start > last:
+            names.line += count("\n", last, start)
+            last = start
+        if kind == 4:
+            append(build(match[1], match[2], match[3], match[4].rstrip()))
+        elif kind == 5:
+            reader.label(match[5])
+        elif kind == 6:
+            reader.set_location(match[6])
+        elif kind == 7:
+            reader.open()
+        elif kind == 8:
+            reader.close()
+        elif kind == 10:
+            reader.directive(match[9], match[10])
+        else:
+            raise reader.error(f"can't read `{text[start : start + 40].split(chr(10))[0]}`")
+    if len(reader.scopes) > 1:
+        raise reader.error("'{' without '}'")
+    return reader.body
