@@ -1,0 +1,237 @@
+"""The verdict card: a report as one self-contained piece of HTML for the notebook.
+
+Nothing is loaded from anywhere, everything from outside is escaped, and every fold is a `<details>`, so it works by
+keyboard. `data-status`, `data-exercise` and `data-points` let a test or a style sheet see the outcome.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from html import escape
+from importlib.resources import files
+
+from grader.model import CaseResult, GoalResult, GoalState, Report, Timing, Verdict
+from grader.report import wording
+from grader.report.card_counters import counters_section
+from grader.report.listing import excerpt_lines, listing
+from grader.report.wording import Context
+from simt.diagnostics import Diagnostic, Severity
+
+__all__ = ["card"]
+
+_SIGNS = {"pass": "✓", "goal_missed": "◐"}
+_TONES = {"pass": "good", "goal_missed": "open"}
+_BAD_SHOWN = 3
+_FINDINGS_OPEN = 3
+_CODE = re.compile(r"`([^`\n]+)`")
+
+
+def card(report: Report, context: Context = Context()) -> str:
+    """The card's HTML, style included."""
+    status = wording.status(report)
+    sections = [
+        _head(report, context, status),
+        _message(report),
+        _next(report, context),
+        _findings(report, context),
+        _cases(report),
+        _goals(report, context),
+        _speed(report),
+        counters_section(report, context),
+        _printed(report),
+        _foot(report),
+    ]
+    label = escape(f"{report.exercise_id}: {wording.headline(report)}")
+    return (
+        f"<style>{_css()}</style>"
+        f'<section class="ww ww-tone-{_TONES.get(status, "bad")}" role="status" aria-label="{label}"'
+        f' data-status="{escape(status)}" data-exercise="{escape(report.exercise_id)}"'
+        f' data-points="{report.score:g}" data-max-points="{report.max_score:g}"'
+        f' data-digest="{escape(report.digest[:12])}">{"".join(sections)}</section>'
+    )
+
+
+@cache
+def _css() -> str:
+    return (files("grader") / "assets" / "card.css").read_text(encoding="utf-8")
+
+
+def _head(report: Report, context: Context, status: str) -> str:
+    title = f"{escape(context.title)} " if context.title else ""
+    return (
+        f'<header class="ww-head"><span class="ww-sign" aria-hidden="true">{_SIGNS.get(status, "✗")}</span>'
+        f'<div class="ww-titles"><strong class="ww-headline">{escape(wording.headline(report))}</strong>'
+        f'<span class="ww-title">{title}<code>{escape(report.exercise_id)}</code></span></div>'
+        f'<span class="ww-points">{escape(wording.points_text(report))}</span></header>'
+    )
+
+
+def _message(report: Report) -> str:
+    return f'<p class="ww-message">{_prose(report.message)}</p>' if report.message else ""
+
+
+def _next(report: Report, context: Context) -> str:
+    hint = ""
+    if context.hint and not report.passed:
+        left = f" ({context.hints_left} left)" if context.hints_left > 1 else " (the last one)"
+        hint = f"<details><summary>Next hint{left}</summary><p>{_prose(context.hint)}</p></details>"
+    return (
+        f'<div class="ww-next"><span class="ww-label">Next</span>'
+        f"<div><p>{_prose(wording.next_step(report, context))}</p>{hint}</div></div>"
+    )
+
+
+def _findings(report: Report, context: Context) -> str:
+    found = wording.findings(report)
+    if not found:
+        return ""
+    said = wording.next_step(report, context)
+    open_part = "".join(_finding(finding, context, said) for finding in found[:_FINDINGS_OPEN])
+    rest = found[_FINDINGS_OPEN:]
+    if rest:
+        folded = "".join(_finding(finding, context, said) for finding in rest)
+        open_part += f"<details><summary>{len(rest)} more</summary>{folded}</details>"
+    return f'<div class="ww-findings">{open_part}</div>'
+
+
+def _finding(finding: Diagnostic, context: Context, said: str) -> str:
+    """One finding with its lines; its help is left out where the card's `Next` has `said` it."""
+    place = wording.where(finding, context)
+    helps = finding.help and wording.sentence(finding.help) != said
+    return (
+        f'<article class="ww-finding ww-{finding.severity}" data-check="{escape(finding.check)}">'
+        f'<p><span class="ww-badge">{escape(str(finding.severity))} {escape(finding.code)}</span> '
+        f"{_prose(finding.message)}</p>"
+        + (f'<p class="ww-where">{escape(place)}</p>' if place else "")
+        + _excerpt(finding, context)
+        + (f'<p class="ww-help"><span class="ww-label">Help</span><span>{_prose(finding.help)}</span></p>' if helps else "")
+        + "</article>"
+    )
+
+
+def _excerpt(finding: Diagnostic, context: Context) -> str:
+    count = context.source.count("\n") + 1 if context.source else 0
+    focus = [line for line in (finding.line, finding.also_line) if line and line <= count]
+    if not focus:
+        return ""
+    marks = {line: "also" for line in focus}
+    if finding.line:
+        marks[finding.line] = str(finding.severity)
+    return listing(context.source, marks, shown=excerpt_lines(count, focus))
+
+
+def _cases(report: Report) -> str:
+    if not report.cases:
+        return ""
+    chips = "".join(_chip(case) for case in report.cases)
+    wrong = next((case for case in report.cases if case.first_bad), None)
+    passed = sum(case.verdict is Verdict.PASS for case in report.cases)
+    return (
+        f'<div class="ww-block"><h4>Cases <small>{passed} of {len(report.cases)} right</small></h4>'
+        f'<ul class="ww-chips">{chips}</ul>{_wrong_elements(wrong) if wrong else ""}</div>'
+    )
+
+
+def _chip(case: CaseResult) -> str:
+    good = case.verdict is Verdict.PASS
+    outcome = wording.HEADLINES[case.verdict].lower()
+    return (
+        f'<li class="ww-chip {"ww-good" if good else "ww-bad"}" title="{escape(f"{case.name}: {outcome}")}">'
+        f'<span aria-hidden="true">{"✓" if good else "✗"}</span> {escape(wording.case_label(case))}'
+        f'<span class="ww-sr">: {escape(outcome)}</span></li>'
+    )
+
+
+def _wrong_elements(case: CaseResult) -> str:
+    rows = "".join(
+        f"<tr><td><code>{escape(_element(bad))}</code></td><td>{escape(str(bad.get('got', '')))}</td>"
+        f"<td>{escape(str(bad.get('want', '')))}</td><td>{escape(wording.thread_text(bad))}</td></tr>"
+        for bad in case.first_bad[:_BAD_SHOWN]
+    )
+    return (
+        f'<table class="ww-table"><caption>First wrong elements, {escape(wording.case_label(case))}</caption>'
+        f"<thead><tr><th>element</th><th>got</th><th>expected</th><th>thread</th></tr></thead><tbody>{rows}</tbody></table>"
+    )
+
+
+def _element(bad) -> str:
+    index = wording.shape_text(bad.get("index", "?")).strip("()")
+    return f"{bad.get('output', 'output')}[{index}]"
+
+
+def _goals(report: Report, context: Context) -> str:
+    if not report.goals:
+        return ""
+    said = wording.next_step(report, context)
+    rows = "".join(_goal(goal, said) for goal in report.goals)
+    return f'<div class="ww-block"><h4>Goals</h4><ul class="ww-goals">{rows}</ul></div>'
+
+
+def _goal(goal: GoalResult, said: str) -> str:
+    sign = {GoalState.MET: "✓", GoalState.MISSED: "✗", GoalState.NOT_MEASURED: "–"}[goal.state]
+    state = str(goal.state).replace("_", " ")
+    value = "not measured here" if goal.value is None else f"{wording.number(goal.value)} <small>{goal.basis}</small>"
+    words = [_prose(goal.why)] if goal.why else []
+    if goal.state is GoalState.MISSED and goal.question and goal.question != said:
+        words.append(f"<em>{_prose(goal.question)}</em>")
+    explain = f'<p class="ww-why">{" ".join(words)}</p>' if words else ""
+    unit = "point" if goal.points == 1 else "points"
+    return (
+        f'<li class="ww-goal ww-goal-{goal.state}" data-goal="{escape(goal.metric)}" data-state="{goal.state}">'
+        f'<span class="ww-goal-sign" aria-hidden="true">{sign}</span><div><p><span class="ww-sr">{state}: </span>'
+        f"{escape(wording.goal_text(goal))}<small> for {wording.number(goal.points)} {unit}: </small><b>{value}</b></p>"
+        f"{explain}</div></li>"
+    )
+
+
+def _speed(report: Report) -> str:
+    if report.timing is None:
+        return ""
+    return (
+        f'<div class="ww-block"><h4>Speed <small>{escape(wording.timing_text(report.timing))}</small></h4>'
+        f'<div class="ww-bars">{"".join(_bars(report.timing))}</div></div>'
+    )
+
+
+def _bars(timing: Timing) -> Iterator[str]:
+    longest = max(timing.baseline_ns, timing.student_ns) or 1.0
+    for label, time_ns, kind in (
+        ("baseline", timing.baseline_ns, "base"),
+        ("yours", timing.student_ns, "yours"),
+    ):
+        width = max(100 * time_ns / longest, 1)
+        yield (
+            f'<span class="ww-bar-label">{label}</span><span class="ww-bar-track">'
+            f'<span class="ww-bar ww-bar-{kind}" style="width:{width:.1f}%"></span></span>'
+            f'<span class="ww-bar-value">{escape(_duration(time_ns))}</span>'
+        )
+
+
+def _duration(time_ns: float) -> str:
+    for limit, unit in ((1e3, "ns"), (1e6, "µs"), (1e9, "ms")):
+        if time_ns < limit:
+            return f"{time_ns / limit * 1e3:.3g} {unit}"
+    return f"{time_ns / 1e9:.3g} s"
+
+
+def _printed(report: Report) -> str:
+    if not report.printed:
+        return ""
+    return (
+        f'<details class="ww-block"><summary>Printed by the kernel</summary>'
+        f'<pre class="ww-printed" tabindex="0">{escape(report.printed)}</pre></details>'
+    )
+
+
+def _foot(report: Report) -> str:
+    parts = [part for part in (report.device, report.digest[:12]) if part]
+    if report.when is not None:
+        parts.insert(1, f"{report.when:%Y-%m-%d %H:%M}")
+    return f'<footer class="ww-foot">{escape(" · ".join(parts))}</footer>' if parts else ""
+
+
+def _prose(text: str) -> str:
+    """Escaped text in which `backticks` become code."""
+    return _CODE.sub(r"<code>\1</code>", escape(text))

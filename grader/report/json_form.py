@@ -1,0 +1,199 @@
+"""A report as JSON (schema 1) and back: what stores keep and `--json` prints.
+
+`from_json(to_json(report)) == report` for every report; a hidden case's sizes and data are already absent from it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import fields
+from datetime import datetime
+
+from grader.model import (
+    Basis,
+    CaseResult,
+    GoalResult,
+    GoalState,
+    Report,
+    Resources,
+    Timing,
+    Verdict,
+)
+from simt.counters import Counters
+from simt.diagnostics import Diagnostic, Severity
+
+__all__ = ["SCHEMA", "from_json", "to_json"]
+
+SCHEMA = 1
+# JSON has no NaN and no infinity; a value that was one travels as this word.
+_NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+
+
+def to_json(report: Report) -> dict[str, object]:
+    """The report as a dict of JSON values, keys in the order of the contract; `passed` is added for readers."""
+    return {
+        "schema": report.schema,
+        "exercise_id": report.exercise_id,
+        "digest": report.digest,
+        "verdict": str(report.verdict),
+        "passed": report.passed,
+        "score": _number(report.score),
+        "max_score": _number(report.max_score),
+        "message": report.message,
+        "cases": [_case(case) for case in report.cases],
+        "goals": [_goal(goal) for goal in report.goals],
+        "diagnostics": [_plain(finding.to_json()) for finding in report.diagnostics],
+        "counters": report.counters.to_json() if report.counters is not None else None,
+        "by_line": {str(line): _non_zero(counters) for line, counters in sorted(report.by_line.items())},
+        "resources": _fields(report.resources),
+        "timing": _fields(report.timing),
+        "printed": report.printed,
+        "device": report.device,
+        "versions": dict(report.versions),
+        "when": report.when.isoformat() if report.when is not None else None,
+    }
+
+
+def from_json(data: Mapping[str, object]) -> Report:
+    """The report that `to_json` wrote.
+
+    Raises:
+        ValueError: another schema, a missing field, or a value of another kind than the contract says.
+    """
+    if data.get("schema") != SCHEMA:
+        raise ValueError(f"this report has schema {data.get('schema')!r}; schema {SCHEMA} is what can be read here")
+    try:
+        return _report(data)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"not a report of schema {SCHEMA}: {error!r}") from error
+
+
+def _report(data) -> Report:
+    return Report(
+        exercise_id=data["exercise_id"],
+        digest=data["digest"],
+        verdict=Verdict(data["verdict"]),
+        score=_float(data["score"]),
+        max_score=_float(data["max_score"]),
+        cases=tuple(_read_case(case) for case in data["cases"]),
+        goals=tuple(_read_goal(goal) for goal in data["goals"]),
+        diagnostics=tuple(_read_diagnostic(finding) for finding in data["diagnostics"]),
+        counters=Counters(**data["counters"]) if data["counters"] is not None else None,
+        by_line={int(line): Counters(**counters) for line, counters in data["by_line"].items()},
+        resources=Resources(**data["resources"]) if data["resources"] is not None else None,
+        timing=_read_timing(data["timing"]) if data["timing"] is not None else None,
+        message=data["message"],
+        printed=data["printed"],
+        device=data["device"],
+        versions=dict(data["versions"]),
+        when=datetime.fromisoformat(data["when"]) if data["when"] is not None else None,
+        schema=data["schema"],
+    )
+
+
+def _case(case: CaseResult) -> dict[str, object]:
+    return {
+        "name": case.name,
+        "sizes": {name: int(size) for name, size in case.sizes.items()} if case.sizes is not None else None,
+        "verdict": str(case.verdict),
+        "first_bad": [_plain(bad) for bad in case.first_bad],
+        "hidden": case.hidden,
+    }
+
+
+def _read_case(data) -> CaseResult:
+    return CaseResult(
+        name=data["name"],
+        sizes=dict(data["sizes"]) if data["sizes"] is not None else None,
+        verdict=Verdict(data["verdict"]),
+        first_bad=tuple(_revived(bad) for bad in data["first_bad"]),
+        hidden=data["hidden"],
+    )
+
+
+def _goal(goal: GoalResult) -> dict[str, object]:
+    return _fields(goal) | {"state": str(goal.state), "basis": str(goal.basis)}
+
+
+def _read_goal(data) -> GoalResult:
+    value = data["value"]
+    return GoalResult(
+        metric=data["metric"],
+        value=_float(value) if value is not None else None,
+        limit=_float(data["limit"]),
+        at_least=data["at_least"],
+        state=GoalState(data["state"]),
+        basis=Basis(data["basis"]),
+        points=_float(data["points"]),
+        why=data["why"],
+        question=data["question"],
+    )
+
+
+def _read_diagnostic(data) -> Diagnostic:
+    block = data["block"]
+    return Diagnostic(
+        **(dict(data) | {
+            "severity": Severity(data["severity"]),
+            "block": tuple(block) if block is not None else None,
+            "lanes": tuple(data["lanes"]),
+        })
+    )
+
+
+def _read_timing(data) -> Timing:
+    numbers = {name: _float(data[name]) for name in ("ratio", "low", "high", "baseline_ns", "student_ns")}
+    return Timing(**(dict(data) | numbers | {"basis": Basis(data["basis"])}))
+
+
+def _fields(value) -> dict[str, object] | None:
+    """A dataclass of plain values as a dict, one level deep."""
+    if value is None:
+        return None
+    return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+
+
+def _non_zero(counters: Counters) -> dict[str, int]:
+    return {name: count for name, count in counters.to_json().items() if count}
+
+
+def _plain(value):
+    """`value` in JSON's own kinds: NumPy scalars, enums and tuples become numbers, text and lists."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if value is None or isinstance(value, (bool, int)) and type(value) in (bool, int):
+        return value
+    if isinstance(value, str):
+        return str(value)
+    if hasattr(value, "item"):
+        return _plain(value.item())
+    if isinstance(value, (int, float)):
+        return _number(value)
+    return str(value)
+
+
+def _number(value: float) -> float | int | str:
+    """A finite number as it is; NaN and infinities by name, since JSON has no way to write them."""
+    if math.isfinite(value):
+        return value
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+def _float(value) -> float:
+    if isinstance(value, str):
+        return _NOT_FINITE[value]
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"a number, got {value!r}")
+    return value
+
+
+def _revived(value):
+    """What `_plain` made of `first_bad`, with its tuples and non-finite numbers again."""
+    if isinstance(value, Mapping):
+        return {key: _revived(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return tuple(_revived(item) for item in value)
+    return _NOT_FINITE.get(value, value) if isinstance(value, str) else value

@@ -1,0 +1,261 @@
+"""The words every view shares: headline, where, goal, counters, what to do next; and what a viewer knows besides.
+
+Views differ in form only, so a sentence is written here once. Functions read a `Report` and return plain text;
+escaping belongs to the view.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from grader.model import Basis, CaseResult, GoalResult, GoalState, Report, Timing, Verdict
+from simt.counters import NCU, Counters
+from simt.diagnostics import Diagnostic, Severity
+
+__all__ = [
+    "Context", "CounterRow", "case_label", "counter_rows", "findings", "goal_text", "headline", "lanes_text",
+    "metric_name", "next_step", "number", "points_text", "sentence", "shape_text", "status", "thread_text", "timing_text", "where",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a viewer knows besides the report; every field may be empty.
+
+    Attributes:
+        title: the exercise's title.
+        source: canonical CUDA text that the report's lines count in.
+        origin: (file, 1-based line of the text's first line in it), to say where to look.
+        hint: the next hint that has not been read, and `hints_left` how many remain with it.
+        next_exercise: (id, title) of what comes after this one.
+    """
+
+    title: str = ""
+    source: str = ""
+    origin: tuple[str, int] | None = None
+    hint: str = ""
+    hints_left: int = 0
+    next_exercise: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CounterRow:
+    """One counter as shown: its group, label, value and the Nsight Compute metric it equals ("" for none)."""
+
+    group: str
+    label: str
+    value: str
+    ncu: str
+
+
+HEADLINES: dict[Verdict, str] = {
+    Verdict.PASS: "Passed",
+    Verdict.WRONG_ANSWER: "Wrong answer",
+    Verdict.INPUT_MODIFIED: "An input was changed",
+    Verdict.MEMORY_FAULT: "Memory fault",
+    Verdict.RACE: "Data race",
+    Verdict.SYNC_ERROR: "Synchronisation error",
+    Verdict.UNINITIALISED: "Uninitialised memory used",
+    Verdict.DEADLOCK: "Deadlock",
+    Verdict.RUNTIME_ERROR: "Runtime error",
+    Verdict.TIMEOUT: "Out of time",
+    Verdict.BUILD_FAILED: "Does not compile",
+    Verdict.BUILD_LIMIT: "Compilation stopped at a limit",
+    Verdict.SOURCE_REJECTED: "Source not accepted",
+    Verdict.PTX_REJECTED: "Compiled code not accepted",
+    Verdict.LAUNCH_REJECTED: "Launch not accepted",
+    Verdict.UNREADABLE: "Answer not readable",
+    Verdict.NOT_SUPPORTED: "Not supported here",
+    Verdict.INTERNAL_ERROR: "The grader failed",
+}
+
+# What to do when no finding says it better.
+NEXT_STEPS: dict[Verdict, str] = {
+    Verdict.WRONG_ANSWER: "Take the first wrong element, work out by hand which thread writes it and from what.",
+    Verdict.INPUT_MODIFIED: "Write only to the output; the inputs are the caller's.",
+    Verdict.MEMORY_FAULT: "Guard the access: compare the index with the size before you use it.",
+    Verdict.RACE: "Find the two accesses and put a barrier (or an atomic) between them.",
+    Verdict.SYNC_ERROR: "Make every thread of the block reach the same __syncthreads().",
+    Verdict.UNINITIALISED: "Give the value a start before its first use.",
+    Verdict.DEADLOCK: "Ask who should wake the waiting warps, and whether that code still runs.",
+    Verdict.RUNTIME_ERROR: "Read the message above; it names the statement that stopped the kernel.",
+    Verdict.TIMEOUT: "Look for a loop whose condition never changes; then for work done many times over.",
+    Verdict.BUILD_FAILED: "Fix the first error the compiler names; later ones often follow from it.",
+    Verdict.BUILD_LIMIT: "Make the source smaller: fewer unrolled copies, no recursive templates.",
+    Verdict.SOURCE_REJECTED: "Remove the construct named above; plain CUDA C++ is enough.",
+    Verdict.PTX_REJECTED: "Remove the construct named above; plain CUDA C++ is enough.",
+    Verdict.LAUNCH_REJECTED: "Change the launch so that it fits the limits named above.",
+    Verdict.UNREADABLE: "Write the answer as one plain literal, assigned once.",
+    Verdict.NOT_SUPPORTED: "Run it on a device that has what is named above (`doctor` lists what this machine has).",
+    Verdict.INTERNAL_ERROR: "This is our fault, not yours: keep the answer and tell your instructor what is written above.",
+}
+
+METRIC_NAMES: dict[str, str] = {
+    "speedup": "speed-up over the baseline",
+    "global_load_sectors_per_request": "sectors per global load request",
+    "global_store_sectors_per_request": "sectors per global store request",
+    "shared_load_ways": "ways of shared loads (1 = no bank conflict)",
+    "shared_loads_per_fma": "shared loads per FMA",
+    "lane_efficiency": "lane efficiency",
+    "spill_bytes": "bytes spilled",
+}
+
+
+def status(report: Report) -> str:
+    """`pass`, `goal_missed`, or the verdict's own word: the card's `data-status`."""
+    if report.verdict is Verdict.PASS:
+        return "pass" if report.passed else "goal_missed"
+    return str(report.verdict)
+
+
+def headline(report: Report) -> str:
+    """The verdict in two or three words."""
+    return "Right, but a goal is missed" if status(report) == "goal_missed" else HEADLINES[report.verdict]
+
+
+def points_text(report: Report) -> str:
+    """`2 of 3 points`, with what could not be measured here said beside it."""
+    unit = "point" if report.max_score == 1 else "points"
+    text = f"{number(report.score)} of {number(report.max_score)} {unit}"
+    open_points = sum(g.points for g in report.goals if g.state is GoalState.NOT_MEASURED)
+    return f"{text} ({number(open_points)} more not measured here)" if open_points else text
+
+
+def next_step(report: Report, context: Context | None = None) -> str:
+    """One sentence: what to do now."""
+    if report.passed:
+        following = context.next_exercise if context else None
+        return f"Go on with {following[1]} ({following[0]})." if following else "Go on with the next exercise."
+    if report.verdict is Verdict.PASS:
+        missed = next(g for g in report.goals if g.state is GoalState.MISSED)
+        return missed.question or f"Reach the goal: {goal_text(missed)}."
+    helps = (f.help for f in report.diagnostics if f.severity is Severity.ERROR and f.help)
+    return sentence(next(helps, NEXT_STEPS[report.verdict]))
+
+
+def sentence(words: str) -> str:
+    """`words` with a capital at the front and a full stop at the end."""
+    return words[:1].upper() + words[1:] + ("" if words.endswith((".", "?", "!")) else ".")
+
+
+def findings(report: Report) -> tuple[Diagnostic, ...]:
+    """Findings in reading order: errors, warnings, advice; within each by line."""
+    order = list(Severity)
+    return tuple(sorted(report.diagnostics, key=lambda f: (order.index(f.severity), f.line or 0)))
+
+
+def where(finding: Diagnostic, context: Context | None = None) -> str:
+    """`line 4 (thread_mapping.py:61), block (3,0,0), lanes 8-31 of warp 7`; "" when no place applies."""
+    parts = []
+    if finding.line:
+        origin = context.origin if context else None
+        parts.append(f"line {finding.line}" + (f" ({origin[0]}:{origin[1] + finding.line - 1})" if origin else ""))
+    if finding.also_line and finding.also_line != finding.line:
+        parts.append(f"with line {finding.also_line}")
+    if finding.block is not None:
+        parts.append("block ({},{},{})".format(*finding.block))
+    if finding.lanes:
+        warp = f" of warp {finding.warp}" if finding.warp is not None else ""
+        parts.append(lanes_text(finding.lanes) + warp)
+    return ", ".join(parts)
+
+
+def lanes_text(lanes: tuple[int, ...]) -> str:
+    """Lanes as ranges: `lanes 0-7, 9`."""
+    runs: list[list[int]] = []
+    for lane in sorted(lanes):
+        if runs and lane == runs[-1][1] + 1:
+            runs[-1][1] = lane
+        else:
+            runs.append([lane, lane])
+    text = ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
+    return ("lane " if len(lanes) == 1 else "lanes ") + text
+
+
+def case_label(case: CaseResult) -> str:
+    """`n = 31`, or the case's name when it is hidden or has no sizes."""
+    if case.hidden or case.sizes is None:
+        return case.name if "hidden" in case.name else f"{case.name} (hidden)" if case.hidden else case.name
+    return ", ".join(f"{name} = {size}" for name, size in case.sizes.items()) or case.name
+
+
+def metric_name(metric: str) -> str:
+    """A metric as people say it."""
+    return METRIC_NAMES.get(metric, metric.replace("_", " "))
+
+
+def goal_text(goal: GoalResult) -> str:
+    """`sectors per global load request ≤ 4`."""
+    return f"{metric_name(goal.metric)} {'≥' if goal.at_least else '≤'} {number(goal.limit)}"
+
+
+def timing_text(timing: Timing) -> str:
+    """`2.4x the baseline (2.3 to 2.5), measured on H200`."""
+    interval = f" ({number(timing.low)} to {number(timing.high)})" if timing.basis is Basis.MEASURED else ""
+    return f"{number(timing.ratio)}x the baseline{interval}, {timing.basis} for {timing.device}"
+
+
+def thread_text(bad: Mapping[str, object]) -> str:
+    """Which thread wrote a wrong element, or that none did."""
+    thread = bad.get("thread")
+    if thread is None or thread == -1:
+        return "no thread wrote it"
+    return f"written by {thread}" if isinstance(thread, str) else f"written by thread {shape_text(thread)}"
+
+
+def shape_text(value: object) -> str:
+    """An index, size or thread as it is written in a sentence: `(3, 0, 0)`, `17`."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {shape_text(item)}" for key, item in value.items())
+    if isinstance(value, (tuple, list)):
+        return "(" + ", ".join(str(part) for part in value) + ")" if len(value) != 1 else str(value[0])
+    return str(value)
+
+
+_GROUPS: tuple[tuple[str, str], ...] = (
+    ("global_load_", "Global loads"),
+    ("global_store_", "Global stores"),
+    ("local_load_", "Local loads"),
+    ("local_store_", "Local stores"),
+    ("shared_load_", "Shared loads"),
+    ("shared_store_", "Shared stores"),
+    ("atomic_global_", "Global atomics"),
+    ("atomic_shared_", "Shared atomics"),
+)
+_RATIOS: tuple[tuple[str, str, str, str], ...] = (
+    ("Global loads", "global_load_requests", "global_load_sectors_per_request", "sectors per request"),
+    ("Global stores", "global_store_requests", "global_store_sectors_per_request", "sectors per request"),
+    ("Shared loads", "shared_load_requests", "shared_load_ways", "ways"),
+    ("Work", "instructions", "lane_efficiency", "lane efficiency"),
+)
+
+
+def counter_rows(counters: Counters) -> tuple[CounterRow, ...]:
+    """Counters that are not zero and the ratios made of them, grouped in a fixed order."""
+    rows = list(_plain_rows(counters)) + list(_ratio_rows(counters))
+    order = [title for _, title in _GROUPS] + ["Work"]
+    return tuple(sorted(rows, key=lambda row: order.index(row.group)))
+
+
+def _plain_rows(counters: Counters) -> Iterator[CounterRow]:
+    for name, value in counters.to_json().items():
+        if not value:
+            continue
+        prefix, group = next(((p, g) for p, g in _GROUPS if name.startswith(p)), ("", "Work"))
+        yield CounterRow(group, name.removeprefix(prefix).replace("_", " "), number(value), NCU.get(name, ""))
+
+
+def _ratio_rows(counters: Counters) -> Iterator[CounterRow]:
+    for group, needs, ratio, label in _RATIOS:
+        if getattr(counters, needs):
+            yield CounterRow(group, label, number(getattr(counters, ratio)), "")
+
+
+def number(value: float) -> str:
+    """A number as people read it: thousands grouped, at most three digits after the point, no trailing zeros."""
+    if isinstance(value, int) or float(value).is_integer() and abs(value) < 1e15:
+        return f"{int(value):,}"
+    if abs(value) >= 1e6 or 0 < abs(value) < 1e-3:
+        return f"{value:.3g}"
+    return f"{value:,.3f}".rstrip("0").rstrip(".")
