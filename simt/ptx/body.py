@@ -77,7 +77,7 @@ class _Reader:
         if parts is None:
             first, *mods = opcode.split(".")
             parts = self.opcodes[opcode] = (first, tuple(mods))
-        name, mods = parts
+        name = parts[0]
         if name == "call":
             operands = self.call(rest)
         elif not rest:
@@ -97,7 +97,7 @@ class _Reader:
         found = None
         if guard is not None:
             found = Guard(names.register(guard), bool(negated))
-        return Instruction(opcode, name, mods, operands, found, self.location, names.line)
+        return Instruction(opcode, name, parts[1], operands, found, self.location, names.line)
 
     def call(self, rest: str) -> tuple[Operand, ...]:
         """`(r), f, (a, b), prototype` with every list made explicit."""

@@ -6,6 +6,7 @@ import re
 
 __all__ = ["DebugStrings"]
 
+_NUMBER = re.compile(r"\d{1,9}")
 _ITEM = re.compile(r"([\w$.]+)\s*+:|\.b8([\d\s,]++)")
 
 
@@ -36,6 +37,6 @@ class DebugStrings:
             if label is not None:
                 labels[label] = len(data)
             else:
-                data += bytes([int(number) & 255 for number in numbers.split(",") if number.strip().isdecimal() and len(number) < 64])
+                data += bytes([int(number) & 255 for number in _NUMBER.findall(numbers)])
         self._data = bytes(data)
         return labels
