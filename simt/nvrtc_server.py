@@ -1,0 +1,179 @@
+"""Compiling in a child process: one kept warm for the edit loop, or a fresh one for a single job.
+
+What comes back is what NVRTC said (`Reply`) or how it was stopped (`Stopped`); reading it is left to `simt.build_log`.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import signal
+import sys
+import threading
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from enum import Enum
+from pathlib import Path
+
+from simt.nvrtc_toolkit import Toolkit
+from simt.sandbox import Child, ChildDied, ChildTimeout, Limits, Message
+
+__all__ = ["Job", "Reply", "Stop", "Stopped", "WarmServer", "compile_fresh"]
+
+CHILD = Path(__file__).with_name("nvrtc_child.py")
+START_SECONDS = 60.0  # a cold disk under load; a warm one starts in a tenth of a second
+JOBS_PER_CHILD = 500  # NVRTC keeps some memory of every program
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One compilation: text, its name in messages, options as NVRTC takes them, name expressions."""
+
+    source: bytes
+    file_name: str
+    options: tuple[str, ...]
+    names: tuple[str, ...] = ()
+
+    def message(self) -> Message:
+        """The job as the child reads it."""
+        header = {"file_name": self.file_name, "options": self.options, "names": self.names}
+        return json.dumps(header).encode(), self.source
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """NVRTC's answer: its result code (0 is success), lowered names, log, PTX, cubin."""
+
+    code: int
+    names: dict[str, str]
+    log: str
+    ptx: str
+    cubin: bytes
+
+    @classmethod
+    def read(cls, message: Message) -> Reply:
+        """The reply in a child's message; ValueError for anything else."""
+        header, log, ptx, cubin = message
+        values = json.loads(header)
+        names = {str(key): str(value) for key, value in values["names"].items()}
+        return cls(int(values["code"]), names, log.decode(errors="replace"), ptx.decode(errors="replace"), cubin)
+
+    def message(self) -> Message:
+        """The reply in the form that `read` takes."""
+        header = json.dumps({"code": self.code, "names": self.names}).encode()
+        return header, self.log.encode(), self.ptx.encode(), self.cubin
+
+
+class Stop(Enum):
+    """Why there is no reply."""
+
+    TIME = "time"
+    MEMORY = "memory"
+    CRASH = "crash"
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """The child was ended, or ended itself, before it replied."""
+
+    stop: Stop
+    detail: str
+
+
+NVRTC_OUT_OF_MEMORY = 1  # nvrtc.h: NVRTC_ERROR_OUT_OF_MEMORY
+
+
+def compile_fresh(job: Job, toolkit: Toolkit, limits: Limits, readable: Sequence[Path] = ()) -> Reply | Stopped:
+    """Compiles in a process of its own, which may also read `readable`."""
+    child = None
+    try:
+        child = _start(toolkit, limits, readable)
+        return _ask(child, job)
+    except (ChildDied, ChildTimeout) as error:
+        return _stopped(error)
+    finally:
+        if child:
+            child.kill()
+
+
+class WarmServer:
+    """A compile process that is started once and replaced when it fails; safe to use from several threads."""
+
+    def __init__(self, limits: Limits):
+        self._limits = limits
+        self._lock = threading.Lock()
+        self._child: Child | None = None
+        self._jobs = 0
+        atexit.register(self.close)
+
+    def compile(self, job: Job, toolkit: Toolkit) -> Reply | Stopped:
+        """The answer to `job`, after those of other threads."""
+        with self._lock:
+            try:
+                return _ask(self._ready(toolkit), job)
+            except (ChildDied, ChildTimeout) as error:
+                return _stopped(error)
+
+    def prepare(self, toolkit: Toolkit) -> None:
+        """Starts the process in the background, so that the first job need not wait for it."""
+        threading.Thread(target=self._prepare, args=(toolkit,), daemon=True, name="nvrtc-start").start()
+
+    def _prepare(self, toolkit: Toolkit) -> None:
+        with self._lock, contextlib.suppress(ChildDied, ChildTimeout):
+            self._ready(toolkit)
+
+    def _ready(self, toolkit: Toolkit) -> Child:
+        if self._child and (self._jobs >= JOBS_PER_CHILD or not self._child.alive):
+            self._child.kill()
+            self._child = None
+        if self._child is None:
+            self._child, self._jobs = _start(toolkit, self._limits, ()), 0
+        self._jobs += 1
+        return self._child
+
+    def close(self) -> None:
+        """Ends the process; the next job starts another."""
+        if self._child:
+            self._child.kill()
+            self._child = None
+
+
+def _start(toolkit: Toolkit, limits: Limits, readable: Sequence[Path]) -> Child:
+    folders = (*toolkit.include_dirs, toolkit.library.parent, *readable)
+    setup = {
+        "library": str(toolkit.library),
+        "builtins": str(toolkit.builtins) if toolkit.builtins else None,
+        "limits": asdict(limits),
+        "readable": [str(folder) for folder in folders],
+    }
+    child = Child([sys.executable, "-I", "-S", str(CHILD), json.dumps(setup)], limits)
+    try:
+        child.wait(START_SECONDS)
+    except BaseException:
+        child.kill()
+        raise
+    return child
+
+
+def _ask(child: Child, job: Job) -> Reply | Stopped:
+    try:
+        reply = Reply.read(child.ask(job.message()))
+    except (ValueError, KeyError, TypeError) as error:
+        child.kill()
+        return Stopped(Stop.CRASH, f"the compile process answered nonsense ({type(error).__name__})")
+    if reply.code == NVRTC_OUT_OF_MEMORY or "catastrophic error: out of memory" in reply.log:
+        return Stopped(Stop.MEMORY, f"more than {_mebibytes(child.limits)} MiB of memory")
+    return reply
+
+
+def _stopped(error: ChildDied | ChildTimeout) -> Stopped:
+    if isinstance(error, ChildTimeout):
+        return Stopped(Stop.TIME, str(error))
+    if error.status in (-getattr(signal, "SIGXCPU", 0), -getattr(signal, "SIGKILL", 0)):
+        return Stopped(Stop.TIME, "the limit of processor time was reached")
+    return Stopped(Stop.CRASH, str(error))
+
+
+def _mebibytes(limits: Limits) -> int:
+    return (limits.address_space_bytes or 0) // (1024 * 1024)

@@ -1,0 +1,3 @@
+// printf is built into device code; nothing else of <stdio.h> exists there.
+#pragma once
+#include "stddef.h"

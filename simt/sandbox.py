@@ -1,0 +1,316 @@
+"""Child processes with limits: what runs a compiler or a student's kernel runs in one of these.
+
+A child starts with an empty environment in `/`, loads what it needs, calls `confine`, and only then accepts work over
+its pipes. Not every machine has every layer; `layers` says which are here, and a child names those it switched on.
+
+Parent and child exchange messages, each a tuple of byte strings (`Child.ask`, `serve`). The child's own standard
+output is moved out of the way first, so nothing it prints can pass for an answer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import queue
+import signal
+import struct
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import BinaryIO
+
+__all__ = ["Child", "ChildDied", "ChildTimeout", "Layer", "Limits", "confine", "extend_cpu_limit", "layers", "serve"]
+
+Message = tuple[bytes, ...]
+
+MIB = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a child may use. None leaves that resource alone.
+
+    Attributes:
+        address_space_bytes: virtual memory; a CUDA context needs tens of GiB of it, so a GPU worker sets None.
+        data_bytes: heap and private mappings.
+        cpu_seconds: processor time, of one job where the child is kept warm.
+        wall_seconds: time from a question to its answer; the parent holds this one.
+        file_bytes: largest file the child may write.
+        open_files: file descriptors.
+        message_bytes: largest answer that the parent reads.
+    """
+
+    address_space_bytes: int | None = 2048 * MIB
+    data_bytes: int | None = None
+    cpu_seconds: int | None = 20
+    wall_seconds: float = 30.0
+    file_bytes: int | None = 0
+    open_files: int | None = 32
+    message_bytes: int = 64 * MIB
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One means of confinement: its name, whether this machine has it, and why (or why not)."""
+
+    name: str
+    available: bool
+    why: str
+
+
+class ChildDied(RuntimeError):
+    """The child ended without an answer.
+
+    Attributes:
+        status: exit status; minus the signal's number where a signal ended it.
+    """
+
+    def __init__(self, status: int):
+        self.status = status
+        super().__init__(f"child ended with {_status_text(status)}")
+
+
+class ChildTimeout(RuntimeError):
+    """No answer within the wall limit; the child has been killed."""
+
+
+def layers() -> tuple[Layer, ...]:
+    """Every layer in the order in which it is applied, as this machine has it."""
+    from simt.sandbox_linux import landlock_version, seccomp_problem
+
+    posix = os.name == "posix"
+    landlock = landlock_version()
+    problem = seccomp_problem()
+    return (
+        Layer("process", True, "own process, empty environment, killed with everything it started"),
+        Layer("rlimits", posix, "memory, processor time, file size" if posix else "Windows has no resource limits"),
+        Layer("landlock", landlock > 0, _landlock_text(landlock)),
+        Layer("seccomp", not problem, problem or "no new programs, processes or sockets"),
+    )
+
+
+def _landlock_text(version: int) -> str:
+    if version:
+        return f"reads only the folders it needs, writes nothing (ABI {version})"
+    if platform.system() != "Linux":
+        return "Landlock is a Linux feature"
+    return "the kernel is older than 5.13 or was started without Landlock"
+
+
+def confine(limits: Limits, readable: Iterable[str] | None) -> tuple[str, ...]:
+    """Limits the calling process for good; returns the names of the layers that took hold.
+
+    Call it before starting a thread: Landlock and seccomp hold for this thread and its descendants.
+
+    Args:
+        limits: resource limits.
+        readable: the only files and folders that stay readable, None to leave files alone.
+    """
+    from simt import sandbox_linux as linux
+
+    applied = ["process"]
+    if _limit_resources(limits):
+        applied.append("rlimits")
+    if readable is not None and linux.landlock_version():
+        linux.restrict_files(path for path in readable if os.path.exists(path))
+        applied.append("landlock")
+    if not linux.seccomp_problem():
+        linux.restrict_system_calls()
+        applied.append("seccomp")
+    return tuple(applied)
+
+
+def _limit_resources(limits: Limits) -> bool:
+    try:
+        import resource
+    except ImportError:
+        return False
+    wanted = {
+        "RLIMIT_CORE": 0,
+        "RLIMIT_AS": limits.address_space_bytes,
+        "RLIMIT_DATA": limits.data_bytes,
+        "RLIMIT_FSIZE": limits.file_bytes,
+        "RLIMIT_NOFILE": limits.open_files,
+    }
+    for name, value in wanted.items():
+        if value is not None and hasattr(resource, name):
+            # macOS refuses some of these; the remaining ones still help.
+            with contextlib.suppress(ValueError, OSError):
+                resource.setrlimit(getattr(resource, name), (value, value))
+    extend_cpu_limit(limits)
+    return True
+
+
+def extend_cpu_limit(limits: Limits) -> None:
+    """Gives the calling process `cpu_seconds` more than it has used: a warm child calls it before each job."""
+    if limits.cpu_seconds is None:
+        return
+    try:
+        import resource
+    except ImportError:
+        return
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    soft = int(used.ru_utime + used.ru_stime) + 1 + limits.cpu_seconds
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
+
+
+class Child:
+    """A child process that answers one message at a time.
+
+    `ask` raises `ChildDied` or `ChildTimeout`, after which the child is gone. Not safe to share between threads
+    without a lock.
+    """
+
+    def __init__(self, command: Sequence[str], limits: Limits):
+        """Starts `command`; its standard input and output carry messages, its error output is dropped."""
+        self.limits = limits
+        self._owner = os.getpid()
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=os.path.abspath(os.sep),
+            env=_environment(),
+            start_new_session=os.name == "posix",
+            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+        )
+        self._answers: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
+        threading.Thread(target=self._read_answers, daemon=True, name="sandbox-reader").start()
+
+    def _read_answers(self) -> None:
+        assert self._process.stdout is not None
+        with self._process.stdout as stream, contextlib.suppress(OSError, ValueError, EOFError, struct.error):
+            while True:
+                self._answers.put(read_message(stream, self.limits.message_bytes))
+        self._answers.put(None)
+
+    @property
+    def alive(self) -> bool:
+        """True while the child can be asked, by the process that started it."""
+        return self._owner == os.getpid() and self._process.poll() is None
+
+    def ask(self, message: Message, wall_seconds: float | None = None) -> Message:
+        """The child's answer to `message`.
+
+        Raises:
+            ChildTimeout: no answer after `wall_seconds` (the limits' own when None).
+            ChildDied: the child ended, or answered with something that is no message.
+        """
+        assert self._process.stdin is not None
+        try:
+            with contextlib.suppress(BrokenPipeError):
+                write_message(self._process.stdin, message)
+            return self.wait(wall_seconds)
+        except BaseException:
+            self.kill()
+            raise
+
+    def wait(self, wall_seconds: float | None = None) -> Message:
+        """The next message of the child, for one that speaks first."""
+        try:
+            answer = self._answers.get(timeout=self.limits.wall_seconds if wall_seconds is None else wall_seconds)
+        except queue.Empty:
+            self.kill()
+            raise ChildTimeout(f"no answer within {wall_seconds or self.limits.wall_seconds:g} s") from None
+        if answer is None:
+            # The pipe closes a moment before the status is there; the status says why it ended.
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(1.0)
+            raise ChildDied(self.kill())
+        return answer
+
+    def kill(self) -> int:
+        """Ends the child and all it started; returns its exit status."""
+        if self._owner != os.getpid():
+            return 0
+        if os.name == "posix":
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+        else:
+            self._process.kill()
+        with contextlib.suppress(OSError, ValueError):
+            self._process.stdin.close()  # type: ignore[union-attr]
+        return self._process.wait()
+
+
+def _environment() -> dict[str, str]:
+    """Nothing, but for what Windows needs to load a library."""
+    return {name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ and os.name == "nt"}
+
+
+def _status_text(status: int) -> str:
+    if status >= 0:
+        return f"status {status}"
+    with contextlib.suppress(ValueError):
+        return signal.Signals(-status).name
+    return f"signal {-status}"
+
+
+def serve(answer: Callable[[Message], Message], hello: Callable[[], Message]) -> None:
+    """The child's side: says `hello()`, then answers messages until the parent goes away.
+
+    Standard output is replaced before `hello` runs. The parent's end is watched from a thread of its own, so that the
+    process ends at once when the parent does, even in the middle of a job.
+    """
+    replies = os.fdopen(os.dup(1), "wb", buffering=0)
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 1)
+    os.close(null)
+    write_message(replies, hello())
+    jobs: queue.SimpleQueue[Message] = queue.SimpleQueue()
+    threading.Thread(target=_watch_parent, args=(jobs,), daemon=True).start()
+    while True:
+        write_message(replies, answer(jobs.get()))
+
+
+def _watch_parent(jobs: queue.SimpleQueue[Message]) -> None:
+    source = sys.stdin.buffer
+    try:
+        while True:
+            jobs.put(read_message(source, 2**62))
+    finally:
+        os._exit(0)
+
+
+def write_message(stream: BinaryIO, message: Message) -> None:
+    """Writes the number of parts, the length of each, and the parts."""
+    lengths = [len(part) for part in message]
+    data = memoryview(struct.pack(f"<{len(lengths) + 1}Q", len(lengths), *lengths) + b"".join(message))
+    while data:
+        data = data[stream.write(data) :]
+    stream.flush()
+
+
+def read_message(stream: BinaryIO, most_bytes: int) -> Message:
+    """The next message of `stream`.
+
+    Raises:
+        EOFError: the stream ended.
+        ValueError: it is longer than `most_bytes`, or no message at all.
+    """
+    (parts,) = struct.unpack("<Q", _read(stream, 8))
+    if parts > 16:
+        raise ValueError(f"a message of {parts} parts")
+    lengths = struct.unpack(f"<{parts}Q", _read(stream, 8 * parts))
+    if sum(lengths) > most_bytes:
+        raise ValueError(f"a message of {sum(lengths)} bytes, more than {most_bytes}")
+    return tuple(_read(stream, length) for length in lengths)
+
+
+def _read(stream: BinaryIO, size: int) -> bytes:
+    return b"".join(_chunks(stream, size))
+
+
+def _chunks(stream: BinaryIO, size: int) -> Iterator[bytes]:
+    while size:
+        chunk = stream.read(min(size, MIB))
+        if not chunk:
+            raise EOFError
+        size -= len(chunk)
+        yield chunk

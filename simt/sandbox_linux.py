@@ -1,0 +1,159 @@
+"""The two Linux layers of the sandbox, spoken to through ctypes: Landlock (files) and seccomp (system calls).
+
+Neither needs root or a package. Both act on the calling thread and on everything it starts afterwards, so they are
+switched on before a child starts a thread. What they are used for is in `simt.sandbox`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import platform
+import struct
+from collections.abc import Iterable
+
+__all__ = ["SandboxError", "landlock_version", "restrict_files", "restrict_system_calls", "seccomp_problem"]
+
+
+class SandboxError(OSError):
+    """A layer that this machine has could not be switched on."""
+
+
+# Numbers of linux/landlock.h and the kernel's unified system call table (the same on every architecture).
+CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
+RULESET_VERSION = 1  # LANDLOCK_CREATE_RULESET_VERSION
+RULE_PATH_BENEATH = 1
+EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1, 2, 4, 8
+# File rights by Landlock ABI: 13 in version 1, then REFER, TRUNCATE, IOCTL_DEV (linux/landlock.h).
+FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
+
+# linux/prctl.h, linux/seccomp.h, linux/filter.h, linux/audit.h
+PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS, MODE_FILTER = 22, 38, 2
+RET_ALLOW, RET_ERRNO = 0x7FFF0000, 0x00050000
+LOAD, JUMP_EQUAL, JUMP_AT_LEAST, JUMP_ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+NUMBER_OFFSET, ARCH_OFFSET, FIRST_ARGUMENT_OFFSET = 0, 4, 16
+CLONE_THREAD = 0x00010000
+X32_BIT = 0x40000000
+
+# System calls a computing child has no use for: start programs, reach the network or other processes, or get
+# around the filter. asm/unistd_64.h for x86-64, asm-generic/unistd.h for aarch64.
+DENIED = {
+    "x86_64": {
+        "socket": 41, "connect": 42, "socketpair": 53, "bind": 49, "vfork": 58, "fork": 57, "execve": 59,
+        "execveat": 322, "kill": 62, "ptrace": 101, "mount": 165, "pivot_root": 155, "chroot": 161, "unshare": 272,
+        "setns": 308, "process_vm_readv": 310, "process_vm_writev": 311, "bpf": 321, "userfaultfd": 323,
+        "pidfd_open": 434, "pidfd_send_signal": 424, "pidfd_getfd": 438, "io_uring_setup": 425, "keyctl": 250,
+        "perf_event_open": 298, "open_by_handle_at": 304,
+    },
+    "aarch64": {
+        "socket": 198, "connect": 203, "socketpair": 199, "bind": 200, "execve": 221, "execveat": 281, "kill": 129,
+        "ptrace": 117, "mount": 40, "pivot_root": 41, "chroot": 51, "unshare": 97, "setns": 268,
+        "process_vm_readv": 270, "process_vm_writev": 271, "bpf": 280, "userfaultfd": 282, "pidfd_open": 434,
+        "pidfd_send_signal": 424, "pidfd_getfd": 438, "io_uring_setup": 425, "keyctl": 219, "perf_event_open": 241,
+        "open_by_handle_at": 265,
+    },
+}  # fmt: skip
+CLONE = {"x86_64": 56, "aarch64": 220}
+CLONE3 = 435
+AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+
+
+def landlock_version() -> int:
+    """Landlock ABI of the running kernel, 0 when it has none or is not Linux."""
+    if platform.system() != "Linux":
+        return 0
+    return max(0, _libc().syscall(CREATE_RULESET, None, ctypes.c_size_t(0), RULESET_VERSION))
+
+
+def restrict_files(readable: Iterable[str]) -> None:
+    """Leaves this thread reading below `readable` as its only access to files.
+
+    Raises:
+        SandboxError: the kernel refused; nothing may be assumed to be restricted.
+    """
+    libc, version = _libc(), landlock_version()
+    rights = (1 << FILE_RIGHTS[min(version, max(FILE_RIGHTS))]) - 1
+    ruleset = struct.pack("=Q", rights)
+    buffer = ctypes.create_string_buffer(ruleset, len(ruleset))
+    handle = _checked(libc.syscall(CREATE_RULESET, buffer, ctypes.c_size_t(len(ruleset)), 0), "landlock_create_ruleset")
+    try:
+        for path in readable:
+            _allow_reading(libc, handle, path)
+        _no_new_privileges(libc)
+        _checked(libc.syscall(RESTRICT_SELF, handle, 0), "landlock_restrict_self")
+    finally:
+        os.close(handle)
+
+
+def _allow_reading(libc: ctypes.CDLL, ruleset: int, path: str) -> None:
+    rights = READ_FILE | READ_DIR if os.path.isdir(path) else READ_FILE
+    directory = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    try:
+        rule = ctypes.create_string_buffer(struct.pack("=Qi", rights, directory), 12)
+        _checked(libc.syscall(ADD_RULE, ruleset, RULE_PATH_BENEATH, rule, 0), "landlock_add_rule")
+    finally:
+        os.close(directory)
+
+
+def seccomp_problem() -> str:
+    """Why seccomp filters cannot be used here, empty when they can."""
+    if platform.system() != "Linux":
+        return "seccomp is a Linux feature"
+    if platform.machine() not in AUDIT_ARCH:
+        return f"no system call table for {platform.machine()}"
+    libc = _libc()
+    # A filter at address 0 is refused with EFAULT by a kernel that has filters, with EINVAL by one that has not.
+    libc.prctl(PR_SET_SECCOMP, MODE_FILTER, None, 0, 0)
+    return "" if ctypes.get_errno() in (errno.EFAULT, errno.EACCES) else "the kernel has no seccomp filters"
+
+
+def restrict_system_calls() -> None:
+    """Makes the calls of `DENIED` fail with EPERM in this thread and all that it starts; new processes are refused.
+
+    Raises:
+        SandboxError: the kernel refused the filter.
+    """
+    libc = _libc()
+    program = seccomp_program(platform.machine())
+    code = ctypes.create_string_buffer(program, len(program))
+    header = struct.pack("=HxxxxxxQ", len(program) // 8, ctypes.addressof(code))
+    _no_new_privileges(libc)
+    _checked(libc.prctl(PR_SET_SECCOMP, MODE_FILTER, ctypes.create_string_buffer(header, 16), 0, 0), "prctl(SECCOMP)")
+
+
+def seccomp_program(machine: str) -> bytes:
+    """The filter as BPF: 8 bytes an instruction."""
+    refuse = (RETURN, 0, 0, RET_ERRNO | errno.EPERM)
+    code = [(LOAD, 0, 0, ARCH_OFFSET), (JUMP_EQUAL, 1, 0, AUDIT_ARCH[machine]), refuse, (LOAD, 0, 0, NUMBER_OFFSET)]
+    if machine == "x86_64":
+        code += [(JUMP_AT_LEAST, 0, 1, X32_BIT), refuse]
+    for number in sorted(DENIED[machine].values()):
+        code += [(JUMP_EQUAL, 0, 1, number), refuse]
+    # glibc falls back to clone when clone3 is unknown; clone may make threads only.
+    code += [(JUMP_EQUAL, 0, 1, CLONE3), (RETURN, 0, 0, RET_ERRNO | errno.ENOSYS)]
+    code += [
+        (JUMP_EQUAL, 0, 3, CLONE[machine]),
+        (LOAD, 0, 0, FIRST_ARGUMENT_OFFSET),
+        (JUMP_ANY_BIT, 1, 0, CLONE_THREAD),
+        refuse,
+    ]
+    code.append((RETURN, 0, 0, RET_ALLOW))
+    return b"".join(struct.pack("=HBBI", *instruction) for instruction in code)
+
+
+def _libc() -> ctypes.CDLL:
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.syscall.restype = ctypes.c_long
+    return libc
+
+
+def _no_new_privileges(libc: ctypes.CDLL) -> None:
+    _checked(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl(NO_NEW_PRIVS)")
+
+
+def _checked(result: int, call: str) -> int:
+    if result < 0:
+        number = ctypes.get_errno()
+        raise SandboxError(number, f"{call}: {os.strerror(number)}")
+    return result
