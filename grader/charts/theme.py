@@ -1,0 +1,58 @@
+"""Colours, type and ground that all charts share.
+
+Hues are the eight of Okabe and Ito (2008), told apart with every common kind of colour blindness; the same hue means
+the same thing in each chart. Value scales run through one hue and stay ordered in grey.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import altair
+
+__all__ = ["BLUE", "CYCLE", "GREEN", "GREY", "ORANGE", "PURPLE", "RAMP", "RED", "SKY", "finish", "rows"]
+
+BLUE, SKY, GREEN, ORANGE = "#0072B2", "#56B4E9", "#009E73", "#E69F00"
+RED, PURPLE, GREY = "#D55E00", "#CC79A7", "#8A9099"
+# For things without an order (blocks, warps): neighbours differ in lightness too.
+CYCLE = (BLUE, ORANGE, SKY, PURPLE, GREEN, "#B59B00")
+# For amounts, from few to many; the same in light and dark.
+RAMP = ("#9BCBEB", "#56A3D9", "#0072B2", "#054A7C")
+
+_TEXT = {True: "#D5DAE1", False: "#2B3138"}
+_FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif'
+
+
+def rows(values: Iterable[Mapping[str, object]]) -> altair.Data:
+    """Records as inline data, so that a chart needs no data frame package."""
+    import altair
+
+    return altair.Data(values=[dict(value) for value in values])
+
+
+def finish(chart: altair.TopLevelMixin, dark: bool | None = None) -> altair.TopLevelMixin:
+    """The chart on a clear ground with quiet axes; `dark` fixes the colour of its text, None leaves it to the page."""
+    chart = (
+        chart.configure(background="transparent", font=_FONT)
+        .configure_view(stroke=None)
+        .configure_axis(grid=False, domain=False, tickSize=3, labelFontSize=11, titleFontSize=12, titleFontWeight="normal")
+        .configure_title(anchor="start", fontSize=13, fontWeight="bold", subtitleFontSize=12, offset=8)
+        .configure_legend(labelFontSize=11, titleFontSize=11, titleFontWeight="normal", orient="top", symbolSize=90)
+    )
+    if dark is None:
+        return chart
+    # A configuration is merged key by key, so colours can be added to what stands there.
+    text = _TEXT[dark]
+    config = chart.config
+    for part in ("axis", "legend", "title"):
+        section = getattr(config, part)
+        if part == "title":
+            section.color, section.subtitleColor = text, text
+        else:
+            section.labelColor, section.titleColor = text, text
+            if part == "axis":
+                section.tickColor = GREY
+    config.text = {"color": text}
+    return chart
