@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from simt.ptx.declarations import declaration, variables
 from simt.ptx.lexer import STATEMENT, PtxSyntaxError, split_top
-from simt.ptx.operands import Names
+from simt.ptx.operands import Budget, Names
+from simt.ptx.strings import DebugStrings
 from simt.ptx.syntax import (
     Guard,
     Instruction,
@@ -22,12 +23,13 @@ from simt.ptx.syntax import (
 )
 from simt.ptx.types import PtxType
 
-__all__ = ["Body", "Opcodes", "read_body"]
+__all__ = ["Body", "Shared", "read_body"]
 
-Opcodes = dict[str, tuple[str, tuple[str, ...]]]
+# Longest chain of inlining that is kept; comparing two locations walks it.
+_MAX_CHAIN = 200
 
 _LOC = re.compile(
-    r"\.loc\s++(\d{1,9})\s++(\d{1,9})(?:\s++(\d{1,9}))?\s*+"
+    r"(?a)\.loc\s++(\d{1,9})\s++(\d{1,9})(?:\s++(\d{1,9}))?\s*+"
     r"(?:,\s*+function_name\s++([\w$.]++)(?:\s*+\+\s*+(\d{1,9}))?\s*+)?"
     r"(?:,\s*+inlined_at\s++(\d{1,9})\s++(\d{1,9})\s++(\d{1,9})\s*+)?\Z"
 )
@@ -55,6 +57,15 @@ class _Draft:
 
 
 @dataclass(slots=True)
+class Shared:
+    """What the bodies of one file have in common: split opcodes, the strings that `.loc` names, the budget."""
+
+    strings: DebugStrings
+    budget: Budget
+    opcodes: dict[str, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
 class Body:
     """What a function body holds, as it is read; `code` becomes `Function.body`."""
 
@@ -77,16 +88,16 @@ class _Scope:
 class _Reader:
     """State of one body: where it is, the open scopes, and the locations that a chain of inlining may refer to."""
 
-    def __init__(self, body: Body, line: int, opcodes: Opcodes, string: Callable[[str, int], str | None]) -> None:
+    def __init__(self, body: Body, line: int, shared: Shared) -> None:
         self.body = body
-        self.names = Names(body.registers)
+        self.names = Names(body.registers, shared.budget)
         self.names.line = line
-        self.opcodes = opcodes
-        self.string = string
+        self.opcodes = shared.opcodes
+        self.strings = shared.strings
         self.location: Location | None = None
         self.scopes = [_Scope()]
         self._latest: dict[tuple[int, int, int], Location] = {}
-        self._locations: dict[str, Location] = {}
+        self._locations: dict[str, tuple[Location, bool]] = {}
 
     def error(self, message: str) -> PtxSyntaxError:
         return self.names.error(message)
@@ -157,12 +168,14 @@ class _Reader:
         if site[0]:
             at = (int(site[0]), int(site[1]), int(site[2]))
             parent = self._latest.get(at) or Location(*at)
-        location = self._locations.get(text)
+        location, is_site = self._locations.get(text, (None, False))
         if location is None or location.inlined_at is not parent:
-            name = self.string(function, int(offset or 0)) if function else None
-            location = self._locations[text] = Location(*key, name, parent)
+            name = self.strings.at(function, int(offset or 0)) if function else None
+            location = Location(*key, name, parent)
+            is_site = not _has(parent, key)
+            self._locations[text] = location, is_site
         self.location = location
-        if parent is None or not _has(parent, key):
+        if is_site:
             self._latest[key] = location
 
     def directive(self, name: str, rest: str) -> None:
@@ -229,15 +242,17 @@ def _renamed(jump: Instruction | Label, labels: dict[str, str]) -> Instruction |
     return replace(jump, operands=operands)
 
 
-def _has(location: Location, key: tuple[int, int, int]) -> bool:
-    """Whether `key` is a place of the chain; recursion inlined into itself must not hide the outer place."""
-    found: Location | None = location
-    for _ in range(64):
-        if found is None:
+def _has(location: Location | None, key: tuple[int, int, int]) -> bool:
+    """Whether `key` is a place of the chain, or the chain is at its longest.
+
+    Such a place can't be what a later `inlined_at` means: recursion inlined into itself would make the chain endless.
+    """
+    for _ in range(_MAX_CHAIN):
+        if location is None:
             return False
-        if (found.file, found.line, found.column) == key:
+        if (location.file, location.line, location.column) == key:
             return True
-        found = found.inlined_at
+        location = location.inlined_at
     return True
 
 
@@ -247,18 +262,15 @@ def read_body(
     line: int,
     registers: dict[str, PtxType],
     params: Iterable[str],
-    opcodes: Opcodes,
-    string: Callable[[str, int], str | None],
+    shared: Shared,
 ) -> Body:
     """Reads `text[span]`, what stands between the braces of a function that begins in `line`.
 
     Args:
         registers: registers among the parameters; the body's are added.
         params: names of the parameters and results, so that a body can't declare them again.
-        opcodes: cache of split opcodes, shared by all functions of a module.
-        string: (label, offset) → text in `.debug_str`.
     """
-    reader = _Reader(Body(registers), line, opcodes, string)
+    reader = _Reader(Body(registers), line, shared)
     names, append, build = reader.names, reader.body.code.append, reader.instruction
     for name in params:
         names.declare(name)

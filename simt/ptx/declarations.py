@@ -12,20 +12,20 @@ from simt.ptx.types import TYPES, Kind, PtxType
 
 __all__ = ["Declaration", "Declarator", "declaration", "variables"]
 
-# Largest initialiser that is kept: more than all constant and shared memory of any GPU together.
-MAX_INIT_BYTES = 64 << 20
+# An initialiser is at most 8 bytes for each character that writes it, and this much more where short rows are filled.
+_FILL_BYTES = 64 << 10
 MAX_VARIABLE_BYTES = 1 << 48
 _SPACES = frozenset(["reg", "param", "local", "shared", "global", "const"])
 _OPAQUE = frozenset(["texref", "samplerref", "surfref"])
 _LANES = {"v2": 2, "v4": 4, "v8": 8}
-_MODIFIER = re.compile(r"\s*+\.([a-z]\w*+)(::\w++)?\s*+")
-_ALIGN = re.compile(r"(\d{1,9})\s*+")
+_MODIFIER = re.compile(r"(?a)\s*+\.([a-z]\w*+)(::\w++)?\s*+")
+_ALIGN = re.compile(r"(?a)(\d{1,9})\s*+")
 _BRACKET = re.compile(r"\([^()]*+(?:\([^()]*+\)[^()]*+)*+\)\s*+")
-_DECLARATOR = re.compile(r"\s*+([%A-Za-z_$][\w$]*+)\s*+(?:<\s*+(\d{1,9})\s*+>)?\s*+((?:\[\s*+\w*+\s*+\]\s*+)*+)\Z")
+_DECLARATOR = re.compile(r"(?a)\s*+([%A-Za-z_$][\w$]*+)\s*+(?:<\s*+(\d{1,9})\s*+>)?\s*+((?:\[\s*+\w*+\s*+\]\s*+)*+)\Z")
 _RELOCATION = re.compile(
-    r"(?:generic\s*+\(\s*+([%A-Za-z_$][\w$]*+)\s*+\)|([%A-Za-z_$][\w$]*+))\s*+(?:([+-])\s*+(\w++))?\Z"
+    r"(?a)(?:generic\s*+\(\s*+([%A-Za-z_$][\w$]*+)\s*+\)|([%A-Za-z_$][\w$]*+))\s*+(?:([+-])\s*+(\w++))?\Z"
 )
-_INIT_TOKEN = re.compile(r"\s*+([{}]|[^{},]++)\s*+,?")
+_INIT_TOKEN = re.compile(r"(?a)\s*+([{}]|[^{},]++)\s*+,?")
 _FLOAT_CODE = {16: "<e", 32: "<f", 64: "<d"}
 
 
@@ -138,6 +138,7 @@ def _initialiser(
         if plain is not None:
             return plain, ()
     data, relocations = bytearray(), []
+    limit = 8 * len(text) + _FILL_BYTES
     index, starts = 0, []
     position = 0
     while match := _INIT_TOKEN.match(text, position):
@@ -155,8 +156,8 @@ def _initialiser(
             if symbol is not None:
                 relocations.append((index * size, *symbol))
             end = (index + 1) * size
-            if end > MAX_INIT_BYTES:
-                raise PtxSyntaxError(f"an initialiser is longer than {MAX_INIT_BYTES} bytes", line)
+            if end > limit:
+                raise PtxSyntaxError(f"an initialiser leaves more than {_FILL_BYTES} bytes open between its rows", line)
             data.extend(bytes(max(0, end - len(data))))
             data[end - size : end] = value
             index += 1
@@ -167,7 +168,7 @@ def _initialiser(
 
 def _plain_integers(text: str, size: int) -> bytes | None:
     """The bytes of `{1, 2, 3}`, None when it holds anything but decimal numbers."""
-    if text[-1] != "}" or len(text) > MAX_INIT_BYTES:
+    if text[-1] != "}":
         return None
     items = text[1:-1].split(",")
     try:

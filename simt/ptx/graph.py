@@ -148,8 +148,10 @@ def dominators(graph: Graph, root: int) -> list[int]:
     Cooper, Harvey and Kennedy, A simple, fast dominance algorithm, 2001.
     """
     post = _postorder(graph, root)
-    into = predecessors(graph)
     time = {node: index for index, node in enumerate(post)}
+    into = predecessors(graph)
+    for row in into:
+        row.sort(key=lambda node: time.get(node, -1))  # deepest first: else n jumps to one exit cost n * n steps
     above = [-1] * len(graph)
     above[root] = root
     changed = True

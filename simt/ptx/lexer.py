@@ -21,8 +21,8 @@ class PtxSyntaxError(ValueError):
     """PTX text that can't be read, with its 1-based line."""
 
     def __init__(self, message: str, line: int) -> None:
-        super().__init__(f"PTX line {line}: {message}")
-        self.message = message
+        self.message = message if len(message) <= 300 else message[:297] + "..."
+        super().__init__(f"PTX line {line}: {self.message}")
         self.line = line
 
 
@@ -44,7 +44,7 @@ def strip_comments(text: str) -> str:
 # One statement of a function body. The groups: 1 guard's "!", 2 guard, 3 opcode, 4 operands; 5 label; 6 .loc; 7 "{";
 # 8 "}"; 9 name of another directive, 10 the rest of it; 11 anything else, which is an error.
 STATEMENT = re.compile(
-    r"\s*+(?:"
+    r"(?a)\s*+(?:"
     r"(?:@\s*+(!?)\s*+([%\w$]++)\s++)?([a-z]\w*+(?:(?:\.|::)\w++)*+)(?!\s*+:)\s*+([^;]*+);"
     r"|([A-Za-z_$%][\w$]*+)\s*+:"
     r"|(\.loc\b[^\n;]*+)"
@@ -53,9 +53,9 @@ STATEMENT = re.compile(
     r"|(\S)|\Z)"
 )
 
-_INTEGER = re.compile(r"([+-]?)\s*+(?:0[xX]([0-9a-fA-F]{1,32})|0[bB]([01]{1,64})|0([0-7]{1,22})|(\d{1,20}))U?\Z")
-_FLOAT_BITS = re.compile(r"([+-]?)\s*+0(?:[fF]([0-9a-fA-F]{8})|[dD]([0-9a-fA-F]{16}))\Z")
-_DECIMAL = re.compile(r"[+-]?(?:\d{1,40}\.\d{0,40}|\.\d{1,40}|\d{1,40}(?=[eE]))(?:[eE][+-]?\d{1,4})?\Z")
+_INTEGER = re.compile(r"(?a)([+-]?)\s*+(?:0[xX]([0-9a-fA-F]{1,32})|0[bB]([01]{1,64})|0([0-7]{1,22})|(\d{1,20}))U?\Z")
+_FLOAT_BITS = re.compile(r"(?a)([+-]?)\s*+0(?:[fF]([0-9a-fA-F]{8})|[dD]([0-9a-fA-F]{16}))\Z")
+_DECIMAL = re.compile(r"(?a)[+-]?(?:\d{1,40}\.\d{0,40}|\.\d{1,40}|\d{1,40}(?=[eE]))(?:[eE][+-]?\d{1,4})?\Z")
 _SMALL = {str(number): number for number in range(-1024, 4097)}
 
 
@@ -97,7 +97,7 @@ def literal(text: str) -> Immediate | None:
 
 
 _PIECE = re.compile(
-    r"\s*+((?:[^,{}\[\]()]++|\{[^{}]*+\}|\((?:[^(){}]++|\{[^{}]*+\})*+\)|\[(?:[^\[\]{}]++|\{[^{}]*+\})*+\])*+)(,|\Z)"
+    r"(?a)\s*+((?:[^,{}\[\]()]++|\{[^{}]*+\}|\((?:[^(){}]++|\{[^{}]*+\})*+\)|\[(?:[^\[\]{}]++|\{[^{}]*+\})*+\])*+)(,|\Z)"
 )
 
 

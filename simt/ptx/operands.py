@@ -23,10 +23,9 @@ from simt.ptx.syntax import (
 )
 from simt.ptx.types import PtxType
 
-__all__ = ["SPECIALS", "Names", "is_special"]
+__all__ = ["SPECIALS", "Budget", "Names"]
 
 MAX_DEPTH = 64
-MAX_REGISTERS = 1 << 18
 
 _VECTOR_SPECIALS = (
     "tid", "ntid", "ctaid", "nctaid", "clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid",
@@ -49,13 +48,15 @@ SPECIALS = frozenset(
 
 _SINK = Sink()
 _WARP_SIZE = Immediate("int", 32)
-_NAME = re.compile(r"[%A-Za-z_$][\w$]*+(?:\.[xyzw])?\Z")
-_BASE_OFFSET = re.compile(r"\s*+([%A-Za-z_$][\w$.]*+)\s*+(?:([+-])\s*+(-?)\s*+(\w++)\s*+)?\Z")
+_NAME = re.compile(r"(?a)[%A-Za-z_$][\w$]*+(?:\.[xyzw])?\Z")
+_BASE_OFFSET = re.compile(r"(?a)\s*+([%A-Za-z_$][\w$.]*+)\s*+(?:([+-])\s*+(-?)\s*+(\w++)\s*+)?\Z")
 
 
-def is_special(name: str) -> bool:
-    """Whether PTX predefines the register `name`."""
-    return name in SPECIALS
+@dataclass(slots=True)
+class Budget:
+    """How many more registers the file may declare: `.reg .b32 %r<999999999>` must not cost what it says."""
+
+    registers: int
 
 
 @dataclass(slots=True)
@@ -75,8 +76,9 @@ class _Scope:
 class Names:
     """The scopes of one function while its body is read: declarations, renaming and a cache of operands."""
 
-    def __init__(self, registers: dict[str, PtxType]) -> None:
+    def __init__(self, registers: dict[str, PtxType], budget: Budget) -> None:
         self.registers = registers
+        self.budget = budget
         self.line = 0
         self.cache: dict[str, Operand] = {}
         self._scopes = [_Scope("", self.cache, owns=True)]
@@ -108,8 +110,9 @@ class Names:
 
     def declare_register(self, name: str, kind: PtxType, count: int | None = None) -> None:
         """Declares one register, or with `count` the range `name0 … name(count-1)`."""
-        if len(self.registers) + (count or 1) > MAX_REGISTERS:
-            raise self.error(f"more than {MAX_REGISTERS} registers in one function")
+        self.budget.registers -= 1 if count is None else count
+        if self.budget.registers < 0:
+            raise self.error("more registers are declared than the file can use")
         scope = self._fresh()
         names = [name] if count is None else [f"{name}{index}" for index in range(count)]
         if not scope.names.keys().isdisjoint(names):

@@ -9,9 +9,10 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from simt.ptx.body import Opcodes, read_body
+from simt.ptx.body import Shared, read_body
 from simt.ptx.declarations import declaration, variables
 from simt.ptx.lexer import MAX_TEXT_BYTES, PtxSyntaxError, strip_comments
+from simt.ptx.operands import Budget
 from simt.ptx.strings import DebugStrings
 from simt.ptx.syntax import Function, Instruction, Module, Symbol, Variable, Vector
 from simt.ptx.types import PtxType
@@ -30,9 +31,10 @@ _TO_SEMICOLON = re.compile(r'((?:[^;"]|"[^"\n]*+")*+);')
 _LINE = re.compile(r"[^\n]*+")
 _ALIAS = re.compile(r"\s++([\w$%]++)\s*+,\s*+([\w$%]++)\s*+;")
 _LIST = re.compile(r"\s*+\(([^()]*+(?:\([^()]*+\)[^()]*+)*+)\)")
+_ATTRIBUTE = re.compile(r"\s*+\.attribute\s*+\([^()]*+(?:\([^()]*+\)[^()]*+)*+\)")
 _NAME = re.compile(r"\s*+([A-Za-z_$%][\w$]*+)")
 _DIRECTIVE = re.compile(
-    r"\s*+\.(\w++)(?:\s*+\([^()]*+(?:\([^()]*+\)[^()]*+)*+\)|\s++(\d++(?:\s*+,\s*+\d++)*+)|\s*+\"[^\"\n]*+\"\s*+;)?"
+    r"\s*+\.(\w++)(?:\s*+\([^()]*+(?:\([^()]*+\)[^()]*+)*+\)|\s++(\d{1,9}+(?:\s*+,\s*+\d{1,9}+)*+)|\s*+\"[^\"\n]*+\"\s*+;)?"
 )
 _BRACE = re.compile(r'[{}]|"[^"\n]*+"')
 # PTX ISA, "Performance-Tuning Directives" and "Cluster Dimension Directives".
@@ -73,8 +75,9 @@ class _Reader:
 
     @property
     def line(self) -> int:
-        self._line += self.text.count("\n", self._counted, self.position)
-        self._counted = self.position
+        if self.position > self._counted:
+            self._line += self.text.count("\n", self._counted, self.position)
+            self._counted = self.position
         return self._line
 
     def error(self, message: str) -> PtxSyntaxError:
@@ -157,6 +160,9 @@ class _Reader:
     def function(self, is_entry: bool) -> None:
         line = self.line
         registers: dict[str, PtxType] = {}
+        match = _ATTRIBUTE.match(self.text, self.position)
+        if match is not None:
+            self.position = match.end()
         match = _LIST.match(self.text, self.position)
         returns: tuple[Variable, ...] = ()
         if match is not None:
@@ -221,7 +227,7 @@ class _Reader:
             self.position = match.end()
             if name in ("pragma", "attribute"):
                 continue
-            values = tuple([int(number[:10]) for number in numbers.split(",")]) if numbers else ()
+            values = tuple([int(number) for number in numbers.split(",")]) if numbers else ()
             if name in _THREE:
                 values = (*values, 1, 1)[: max(3, len(values))]
             directives[name] = values
@@ -251,11 +257,11 @@ def parse(text: str, roots: Iterable[str] | None = None) -> Module:
 
 def _functions(reader: _Reader, roots: list[str] | None) -> Iterator[tuple[str, Function]]:
     """Every function, or those that `roots` reach, in the order of the file."""
-    opcodes: Opcodes = {}
-    strings = DebugStrings(reader.strings)
+    # Every register that is used stands in the text; a few more may be declared.
+    shared = Shared(DebugStrings(reader.strings), Budget(len(reader.text) + 4096))
     if roots is None:
         for name, header in reader.headers.items():
-            yield name, _function(reader.text, header, opcodes, strings)
+            yield name, _function(reader.text, header, shared)
         return
     found: dict[str, Function] = {}
     pending = [*roots, *(symbol for row in reader.variables.values() for _, symbol, _ in row.relocations)]
@@ -264,7 +270,7 @@ def _functions(reader: _Reader, roots: list[str] | None) -> Iterator[tuple[str, 
         name = reader.aliases.get(name, name)
         if name in found or name not in reader.headers:
             continue
-        found[name] = function = _function(reader.text, reader.headers[name], opcodes, strings)
+        found[name] = function = _function(reader.text, reader.headers[name], shared)
         pending += _symbols(function)
     for name in reader.headers:
         if name in found:
@@ -282,12 +288,12 @@ def _symbols(function: Function) -> Iterator[str]:
         yield from targets
 
 
-def _function(text: str, header: _Header, opcodes: Opcodes, strings: DebugStrings) -> Function:
+def _function(text: str, header: _Header, shared: Shared) -> Function:
     function = header.function
     if header.span is None:
         return function
     names = [row.name for row in (*function.returns, *function.params) if row.name != "_"]
-    body = read_body(text, header.span, header.body_line, function.registers, names, opcodes, strings.at)
+    body = read_body(text, header.span, header.body_line, function.registers, names, shared)
     return replace(
         function,
         registers=body.registers,

@@ -103,7 +103,8 @@ class Instruction:
     """One statement: `@!%p1 ld.global.v4.f32 {...}, [%rd1+16];`.
 
     `opcode` is the whole dotted name, `name` its first part, `mods` the rest in order. A call keeps its callee, return
-    and argument lists in `operands` as (Vector(returns), Symbol(callee) or Register, Vector(arguments)[, Symbol(proto)]).
+    and argument lists in `operands` as
+    (Vector(returns), Symbol(callee) or Register, Vector(arguments)[, Symbol(prototype)]).
     """
 
     opcode: str
