@@ -7,6 +7,7 @@ import ast
 
 from llvmlite import ir
 
+from simt.engine.lanes import LANE_BUILTINS
 from simt.engine.records import Float, Int, b1
 from simt.engine.values import NativeError, Value, coerce, compare, convert, unify
 
@@ -110,4 +111,5 @@ BUILTINS = {
     "select": _select,
     "is_null": _null,
     "mul_high": _mul_high,
+    **LANE_BUILTINS,
 }

@@ -1,0 +1,83 @@
+"""Loads and stores of a warp: what generated code calls, one request each.
+
+A request is counted, checked and carried out for all its active lanes at once. `addresses` holds 32 virtual addresses, or
+offsets for shared and local sites. Values are lane-wise arrays: element e of lane l lies at (32 e + l) * element_bytes;
+an inactive lane's place is left alone. What leaves its buffer never touches host memory: it reads NaN bytes, a write is
+dropped, and a finding says so.
+"""
+
+from __future__ import annotations
+
+from simt.engine.lanewise import lane_read, load_lanes, reach, store_lanes
+from simt.engine.moves import gather, scatter
+from simt.engine.native import native
+from simt.engine.pattern import access_bytes, place
+from simt.engine.records import Ptr, i32, u8, u32, u64, void
+from simt.engine.segments import scope_of
+from simt.engine.shadow import shadow_read, shadow_write
+from simt.engine.state import CheckBit, Scope, Site, Warp
+
+__all__ = ["load", "load_uniform", "store"]
+
+SHADOWED = CheckBit.INITCHECK | CheckBit.COVERAGE
+
+
+@native
+def load(warp: Ptr[Warp], site: Ptr[Site], mask: u32, addresses: Ptr[u64], out: Ptr[u8]) -> void:
+    """Every active lane reads at its address."""
+    if mask == 0:
+        return
+    host = place(warp, site, mask, addresses)
+    if is_null(host):
+        load_lanes(warp, site, mask, addresses, out)
+        return
+    gather(site, mask, host, out)
+    if warp.block.launch.checks & SHADOWED:
+        address = addresses[trailing_zeros(mask)]
+        shadow_read(warp, site, mask, scope_of(site, address), address)
+
+
+@native
+def store(warp: Ptr[Warp], site: Ptr[Site], mask: u32, addresses: Ptr[u64], data: Ptr[u8]) -> void:
+    """Every active lane writes at its address."""
+    if mask == 0:
+        return
+    host = place(warp, site, mask, addresses)
+    if is_null(host):
+        store_lanes(warp, site, mask, addresses, data)
+        return
+    scatter(site, mask, host, data)
+    if warp.block.launch.checks & SHADOWED:
+        shadow_write(warp, site, mask, scope_of(site, addresses[trailing_zeros(mask)]))
+
+
+@native
+def load_uniform(warp: Ptr[Warp], site: Ptr[Site], mask: u32, address: u64, out: Ptr[u8]) -> void:
+    """Every active lane reads at one address; `out` gets one value per element. Not for local memory."""
+    if mask == 0:
+        return
+    scope = scope_of(site, address)
+    n_bytes = access_bytes(site)
+    warp.thread.accesses += u64(popcount(mask))
+    count_uniform(site, mask, scope)
+    host = reach(warp, site, mask, address)
+    if is_null(host):
+        memset(out, 255, n_bytes)
+        return
+    memcpy(out, host, n_bytes)
+    if warp.block.launch.checks & SHADOWED:
+        lane_read(warp, site, mask, address)
+
+
+@native
+def count_uniform(site: Ptr[Site], mask: u32, scope: i32) -> void:
+    """One sector; one wavefront, of a 128-bit request one for each half of the warp that takes part."""
+    if scope == Scope.SHARED:
+        halves = u64(mask & 0xFFFF != 0) + u64(mask >> 16 != 0)
+        site.counts[4] += 1
+        site.counts[5] += select(access_bytes(site) == 16, halves, 1)
+        site.counts[7] += u64(popcount(mask)) * u64(access_bytes(site))
+    elif scope == Scope.GLOBAL:
+        site.counts[0] += 1
+        site.counts[1] += 1
+        site.counts[3] += u64(popcount(mask)) * u64(access_bytes(site))
