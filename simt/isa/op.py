@@ -3,8 +3,8 @@
 A row is *pure* when it only maps source values to result values; then `eval` and `emit` share one signature:
 
     eval(form, *sources) -> ndarray | tuple      sources and results are (32,) arrays of the operand's dtype
-    emit(e, form, *sources) -> ir.Value | tuple  sources and results are LLVM values of the operand's type, each either a
-                                                 <32 x T> vector or a scalar T (all alike) when the value is uniform
+    emit(e, form, *sources) -> ir.Value | tuple  sources and results are LLVM values of the operand's type: <32 x T>
+                                                 vectors, or scalars T where the values are uniform (all alike)
 
 Operands reach both already converted to the type the form gives them (float for f32, integer for b/u/s, bool for a
 predicate; f16 as half / float16, bf16 and packed types as their bits), and results are converted back by the caller.
@@ -40,10 +40,16 @@ class Role(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Types of a pure form's operands, results first."""
+    """Types of a pure form's operands, results first.
+
+    With `carry_in` the last source is the carry flag, with `carry_out` the last result is: a predicate that no operand
+    names, kept per lane in the implicit register "%cc".
+    """
 
     results: tuple[PtxType, ...]
     sources: tuple[PtxType, ...]
+    carry_in: bool = False
+    carry_out: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,192 @@
+"""Conversion between the scalar types: cvt. Packed and narrow float formats are in `simt.isa.narrow`."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from simt.isa.op import Form, Op, Shape
+from simt.isa.rounding import (
+    canonical,
+    emit_canonical,
+    emit_flush,
+    emit_odd,
+    emit_saturate,
+    flush,
+    mode_of,
+    rounded,
+    saturate,
+)
+
+__all__ = ["ROWS", "emit_from_int", "emit_integral", "emit_to_float", "emit_to_int", "integral", "to_float", "to_int"]
+
+_SECTION = "9.7.9. Data Movement and Conversion Instructions: cvt"
+
+
+def _shape(form: Form) -> Shape:
+    result, source = form.types
+    return Shape((result,), (source,))
+
+
+def _int_to_int(form, a):
+    result = form.types[0]
+    if form.has("sat"):
+        info = np.iinfo(result.dtype)
+        return np.clip(a.astype(object), info.min, info.max).astype(result.dtype)
+    return a.astype(result.dtype)
+
+
+def _emit_int_to_int(e, form, a):
+    result, source = form.types
+    if form.has("sat"):
+        info = np.iinfo(result.dtype)
+        if source.is_signed:
+            reach = 1 << source.bits - 1
+            a = _clamped(e, a, "s", max(int(info.min), -reach), min(int(info.max), reach - 1))
+        else:
+            a = _clamped(e, a, "u", 0, min(int(info.max), (1 << source.bits) - 1))
+    return e.resize(a, result.bits, source.is_signed)
+
+
+def _clamped(e, a, sign: str, low: int, high: int):
+    return e.intrinsic(f"llvm.{sign}max", e.intrinsic(f"llvm.{sign}min", a, e.const(a, high)), e.const(a, low))
+
+
+_INTEGRAL = {"rni": (np.rint, "roundeven"), "rzi": (np.trunc, "trunc"), "rmi": (np.floor, "floor"),
+             "rpi": (np.ceil, "ceil")}
+
+
+def integral(form: Form, a: np.ndarray) -> np.ndarray:
+    """`a` rounded to an integral float as the form's rni, rzi, rmi or rpi says, else unchanged."""
+    mode = next((mod for mod in form.mods if mod in _INTEGRAL), None)
+    return _INTEGRAL[mode][0](a) if mode else a
+
+
+def emit_integral(e, form: Form, a):
+    """`integral` in IR."""
+    mode = next((mod for mod in form.mods if mod in _INTEGRAL), None)
+    return e.intrinsic(f"llvm.{_INTEGRAL[mode][1]}", a) if mode else a
+
+
+def _of_nan(form: Form) -> int:
+    """What NaN becomes (PTX ISA, cvt): 0 between types of at most 32 bits, else only the top bit."""
+    result, source = form.types
+    return 1 << result.bits - 1 if source.bits == 64 or result.bits == 64 else 0
+
+
+def to_int(form: Form, a: np.ndarray) -> np.ndarray:
+    """Floats to the form's integer type, saturating."""
+    result = form.types[0]
+    info = np.iinfo(result.dtype)
+    whole = integral(form, flush(a) if form.has("ftz") else a)
+    values = np.zeros(a.shape, object)
+    for lane, value in enumerate(whole.tolist()):
+        if math.isnan(value):
+            values[lane] = _of_nan(form) - (info.max + 1) * 2 * (result.is_signed and _of_nan(form) != 0)
+        elif math.isinf(value):
+            values[lane] = info.max if value > 0 else info.min
+        else:
+            values[lane] = min(max(int(value), info.min), info.max)
+    return values.astype(result.dtype)
+
+
+def emit_to_int(e, form: Form, a):
+    """`to_int` in IR."""
+    result = form.types[0]
+    if form.has("ftz"):
+        a = emit_flush(e, a)
+    if e.width(a) == 16:  # LLVM 22 turns a half NaN into the smallest i16
+        a = e.fpext(a, 32)
+    value = e.to_int(emit_integral(e, form, a), result.bits, result.is_signed)
+    return e.select(e.is_nan(a), _of_nan(form), value) if _of_nan(form) else value
+
+
+def to_float(value: np.ndarray, dtype: str, mode: str) -> np.ndarray:
+    """Numbers of any dtype rounded once to a float dtype, keeping zeros' signs, infinities and NaN."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        nearest = value.astype(dtype)
+    if mode == "rn":
+        return nearest
+    result = nearest.copy()
+    for lane, exact in enumerate(value.tolist()):
+        if exact and math.isfinite(exact):
+            result[lane] = rounded(Fraction(exact), dtype, mode)
+    return result
+
+
+def emit_to_float(e, a, bits: int, mode: str):
+    """A float rounded, or extended, to a float of another width."""
+    width = e.width(a)
+    if width <= bits:
+        return a if width == bits else e.fpext(a, bits)
+    if width == 64 and bits == 16:
+        a = emit_odd(e, a)
+    return e.fptrunc(a, bits) if mode == "rn" else e.rounded("fptrunc", mode, a, bits=bits)
+
+
+def _finished(form: Form, value: np.ndarray) -> np.ndarray:
+    if form.has("ftz") and value.dtype == np.float32:
+        value = flush(value)
+    if form.has("sat"):
+        return saturate(value)
+    return value if value.dtype == np.float64 else canonical(value)
+
+
+def _emit_finished(e, form: Form, value):
+    if form.has("ftz") and form.types[0].bits == 32:
+        value = emit_flush(e, value)
+    if form.has("sat"):
+        return emit_saturate(e, value)
+    return value if form.types[0].bits == 64 else emit_canonical(e, value)
+
+
+def _float_to_float(form, a):
+    if form.has("ftz") and a.dtype == np.float32:
+        a = flush(a)
+    return _finished(form, to_float(integral(form, a), form.types[0].dtype, mode_of(form.mods)))
+
+
+def _emit_float_to_float(e, form, a):
+    if form.has("ftz") and form.types[1].bits == 32:
+        a = emit_flush(e, a)
+    return _emit_finished(e, form, emit_to_float(e, emit_integral(e, form, a), form.types[0].bits, mode_of(form.mods)))
+
+
+def emit_from_int(e, a, signed: bool, bits: int, mode: str):
+    """An integer rounded once to a float of `bits`."""
+    if bits == 16:  # by way of double: exact to 53 bits, and integers past that are past the largest f16 as well
+        return emit_to_float(e, e.sitofp(a, 64) if signed else e.uitofp(a, 64), 16, mode)
+    if mode == "rn" or e.width(a) < 32 or (e.width(a) == 32 and bits == 64):
+        return e.sitofp(a, bits) if signed else e.uitofp(a, bits)
+    return e.rounded("sitofp" if signed else "uitofp", mode, a, bits=bits)
+
+
+def _int_to_float(form, a):
+    return _finished(form, to_float(a, form.types[0].dtype, mode_of(form.mods)))
+
+
+def _emit_int_to_float(e, form, a):
+    value = emit_from_int(e, a, form.types[1].is_signed, form.types[0].bits, mode_of(form.mods))
+    return emit_saturate(e, value) if form.has("sat") else value
+
+
+_INTS = "{u8,u16,u32,u64,s8,s16,s32,s64}"
+_WHOLE, _MODES = "{rni,rzi,rmi,rpi}", "{rn,rz,rm,rp}"
+
+ROWS = (
+    Op("cvt", (f"cvt{{.sat}}.{_INTS}.{_INTS}",), shape=_shape, eval=_int_to_int, emit=_emit_int_to_int,
+       section=_SECTION),
+    Op("cvt", (f"cvt.{_WHOLE}{{.ftz}}{{.sat}}.{_INTS}.f32", f"cvt.{_WHOLE}{{.sat}}.{_INTS}.{{f16,f64}}"),
+       shape=_shape, eval=lambda form, a: to_int(form, a), emit=emit_to_int, section=_SECTION),
+    Op("cvt", (f"cvt.{_MODES}{{.sat}}.{{f16,f32,f64}}.{_INTS}",), shape=_shape, eval=_int_to_float,
+       emit=_emit_int_to_float, section=_SECTION),
+    Op("cvt", (
+        "cvt{.ftz}{.sat}.f32.f32", "cvt{.sat}.f64.f64", "cvt{.sat}.f16.f16",
+        f"cvt.{_WHOLE}{{.ftz}}{{.sat}}.f32.f32", f"cvt.{_WHOLE}{{.sat}}.{{f64.f64,f16.f16}}",
+        "cvt{.ftz}{.sat}.f32.f16", "cvt{.ftz}{.sat}.f64.f32", "cvt{.sat}.f64.f16",
+        f"cvt.{_MODES}{{.ftz}}{{.sat}}.f32.f64", f"cvt.{_MODES}{{.ftz}}{{.sat}}.f16.f32",
+        f"cvt.{_MODES}{{.sat}}.f16.f64",
+    ), shape=_shape, eval=_float_to_float, emit=_emit_float_to_float, section=_SECTION),
+)

@@ -1,0 +1,105 @@
+"""Every row of the instruction table, and the way from an opcode to its form.
+
+`lookup` answers for one opcode without expanding the table; `TABLE` is the whole of it as a mapping.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping
+from functools import cache
+from itertools import islice
+
+from simt.isa import (
+    atomics,
+    barrier,
+    compare,
+    control,
+    convert,
+    floating,
+    integer,
+    logic,
+    memory,
+    move,
+    special,
+    warp,
+)
+from simt.isa.op import Form, Op, forms_of
+from simt.ptx.types import TYPES
+
+__all__ = ["FAMILIES", "ROWS", "TABLE", "UnsupportedInstruction", "lookup"]
+
+FAMILIES = (
+    integer, floating, logic, compare, move, convert, special, memory, atomics, control, barrier, warp,
+)
+ROWS: tuple[Op, ...] = tuple(row for family in FAMILIES for row in family.ROWS)
+
+
+class UnsupportedInstruction(Exception):
+    """PTX that the table has no row for; `nearest` holds known opcodes like it."""
+
+    def __init__(self, opcode: str, nearest: tuple[str, ...]):
+        self.opcode, self.nearest = opcode, nearest
+        hint = f"; the nearest known: {', '.join(nearest)}" if nearest else ""
+        super().__init__(f"`{opcode}` is not supported{hint} (see docs/ptx_coverage.md)")
+
+
+@cache
+def _rows_by_name() -> dict[str, list[Op]]:
+    rows: dict[str, list[Op]] = {}
+    for row in ROWS:
+        rows.setdefault(row.name, []).append(row)
+    return rows
+
+
+@cache
+def _choices(pattern: str) -> tuple[tuple[str, ...], ...]:
+    """A pattern as a sequence of alternatives."""
+    parts = []
+    for index, part in enumerate(pattern.replace("}", "{").split("{")):
+        items = tuple(part.split(",")) if index % 2 else (part,)
+        parts.append(("", *items) if index % 2 and items[0].startswith(".") else items)
+    return tuple(parts)
+
+
+def _matches(choices: tuple[tuple[str, ...], ...], text: str) -> bool:
+    if not choices:
+        return not text
+    return any(text.startswith(item) and _matches(choices[1:], text[len(item):]) for item in choices[0])
+
+
+@cache
+def lookup(opcode: str) -> Form:
+    """The form called `opcode`; raises `UnsupportedInstruction`, naming the nearest known forms."""
+    name, *mods = opcode.split(".")
+    for row in _rows_by_name().get(name, ()):
+        if any(_matches(_choices(pattern), opcode) for pattern in row.forms):
+            return Form(opcode, row, tuple(mods), tuple(TYPES[mod] for mod in mods if mod in TYPES))
+    raise UnsupportedInstruction(opcode, _nearest(opcode, name))
+
+
+def _nearest(opcode: str, name: str) -> tuple[str, ...]:
+    rows = _rows_by_name()
+    if name not in rows:
+        return tuple(difflib.get_close_matches(name, rows, 3))
+    known = [form.opcode for row in rows[name] for form in islice(forms_of(row), 500)]
+    return tuple(difflib.get_close_matches(opcode, known, 3))
+
+
+class _Table(Mapping[str, Form]):
+    """Every form by opcode; expanded only where it is iterated."""
+
+    def __getitem__(self, opcode: str) -> Form:
+        try:
+            return lookup(opcode)
+        except UnsupportedInstruction as missing:
+            raise KeyError(opcode) from missing
+
+    def __iter__(self) -> Iterator[str]:
+        return (form.opcode for row in ROWS for form in forms_of(row))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+TABLE: Mapping[str, Form] = _Table()

@@ -1,0 +1,62 @@
+"""Values to test forms with: the edges of every type, and the comparison of results bit by bit."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from simt.ptx.types import Kind, PtxType
+
+__all__ = ["edges", "lanes_of", "same_bits"]
+
+LANES = 32
+_FLOATS = {
+    16: (0x0000, 0x8000, 0x3C00, 0xBC00, 0x7BFF, 0xFBFF, 0x7C00, 0xFC00, 0x7E00, 0x0001, 0x83FF, 0x0400, 0x3E00, 0x4248,
+         0x3555, 0xC900),
+    32: (0x00000000, 0x80000000, 0x3F800000, 0xBF800000, 0x7F7FFFFF, 0xFF7FFFFF, 0x7F800000, 0xFF800000, 0x7FC00000,
+         0x00000001, 0x807FFFFF, 0x00800000, 0x3FC00000, 0x40490FDB, 0x4B7FFFFF, 0xCF000000, 0x5F800000, 0x3F7FFFFF,
+         0x33800000),
+    64: (0x0000000000000000, 0x8000000000000000, 0x3FF0000000000000, 0xBFF0000000000000, 0x7FEFFFFFFFFFFFFF,
+         0xFFEFFFFFFFFFFFFF, 0x7FF0000000000000, 0xFFF0000000000000, 0x7FF8000000000000, 0x0000000000000001,
+         0x800FFFFFFFFFFFFF, 0x0010000000000000, 0x3FF8000000000000, 0x400921FB54442D18, 0x41DFFFFFFFC00000,
+         0xC3E0000000000000, 0x43F0000000000000, 0x36A0000000000000, 0x3FEFFFFFFFFFFFFF),
+}
+
+
+def edges(type_: PtxType) -> np.ndarray:
+    """Edge values of a type, in its dtype: 0, -0, ±1, min, max, infinities, NaN, subnormals, shift amounts."""
+    if type_.kind is Kind.PRED:
+        return np.array([False, True])
+    if type_.kind is Kind.FLOAT:
+        return np.array(_FLOATS[type_.bits], f"uint{type_.bits}").view(type_.dtype)
+    if type_.bits == 128:
+        words = np.array([(0, 0), (1, 2), (2**64 - 1, 2**63), (2**64 - 1,) * 2], np.uint64)
+        return words.view("V16")[:, 0]
+    top = 1 << type_.bits - 1
+    small = (0, 1, 2, 3, 7, 8, 15, 16, 31, 32, 33, 63, 64, 127, 128, 255)
+    wide = (top - 1, top, top + 1, 2 * top - 1, 2 * top - 2, 0x12345678, 0x80808080, 0x7F7F7F7F, 0xCAFEBABE, 0x00FF00FF)
+    return np.unique(np.array([x % (2 * top) for x in small + wide], np.uint64)).astype(f"uint{type_.bits}").view(
+        type_.dtype)
+
+
+def lanes_of(types: tuple[PtxType, ...], limit: int = 1024) -> list[tuple[np.ndarray, ...]]:
+    """Batches of (32,) sources that hold the combinations of all edges, or `limit` of them taken evenly."""
+    choices = [edges(type_) for type_ in types]
+    total = int(np.prod([len(choice) for choice in choices])) if choices else 1
+    step = max(1, total // limit) | 1  # odd, so that no source stays at one value
+    rows = list(itertools.islice(itertools.product(*(range(len(choice)) for choice in choices)), 0, None, step))
+    rows += rows[: -len(rows) % LANES] or []
+    while len(rows) % LANES:
+        rows.append(rows[0])
+    indices = np.array(rows).reshape(-1, LANES, len(types))
+    return [tuple(choice[batch[:, i]] for i, choice in enumerate(choices)) for batch in indices]
+
+
+def same_bits(a: np.ndarray, b: np.ndarray, type_: PtxType) -> np.ndarray:
+    """(32,) bool: equal bits, or NaN in both."""
+    equal = a.view(f"V{a.dtype.itemsize}") == b.view(f"V{b.dtype.itemsize}") if type_.bits == 128 else (
+        a.view(f"uint{8 * a.dtype.itemsize}") == b.view(f"uint{8 * b.dtype.itemsize}"))
+    if type_.kind is Kind.FLOAT:
+        equal = equal | (np.isnan(a) & np.isnan(b))
+    return equal
