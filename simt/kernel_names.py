@@ -48,11 +48,10 @@ def missing_kernel(wanted: str, ptx: str, source: str) -> Diagnostic | None:
             "host.kernel-not-found",
             message,
             line=kernel_line(source, wanted),
-            help=f'`{same[0]}` is `{wanted}` under its C++ name; write extern "C" before __global__ to keep the plain name',
+            help=f'`{same[0]}` is the C++ name of `{wanted}`; extern "C" before __global__ keeps the plain name',
         )
-    return diagnose(
-        "host.kernel-not-found", message, line=_nearest_line(wanted, names, source), help=_advice(wanted, names, source)
-    )
+    line = _nearest_line(wanted, names, source)
+    return diagnose("host.kernel-not-found", message, line=line, help=_advice(wanted, names, source))
 
 
 def _nearest_line(wanted: str, names: tuple[str, ...], source: str) -> int | None:

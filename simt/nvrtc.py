@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from simt.arch import arch as arch_of
-from simt.build_cache import BuildCache
-from simt.build_log import KernelResources, LogReader, read_resources
+from simt.nvrtc_cache import BuildCache
+from simt.nvrtc_log import KernelResources, LogReader, read_resources
 from simt.diagnostics import Diagnostic, Severity, diagnose
 from simt.kernel_names import kernel_line, plain_name
 from simt.nvrtc_server import Job, Reply, Stop, Stopped, WarmServer, compile_fresh
@@ -104,10 +104,9 @@ def compile_cuda(
     job = _job(source, arch, options, include_dirs, name_expressions, file_name, want_cubin, toolkit)
     digest = _digest(job, include_dirs, toolkit)
     reader = LogReader(source, file_name, tuple(str(folder) for folder in (*include_dirs, *toolkit.include_dirs)))
-    text_problem = _text_problem(source)
-    if text_problem:
-        reply, findings = None, (text_problem,)
-    else:
+    reply: Reply | None = None
+    findings = _text_findings(source)
+    if not findings:
         reply, findings = _reply(job, toolkit, limits, [Path(folder) for folder in include_dirs], cache, digest, reader)
     ok = not any(finding.severity is Severity.ERROR for finding in findings)
     return Build(
@@ -157,17 +156,17 @@ def _headers(include_dirs: Sequence[str | Path]) -> list[tuple[str, int, int]]:
     return [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
 
 
-def _text_problem(source: str) -> Diagnostic | None:
+def _text_findings(source: str) -> tuple[Diagnostic, ...]:
     """What makes a text unfit to be handed to a C compiler."""
     place, what = source.find("\0"), "a NUL character"
     if place < 0:
         try:
             source.encode()
-            return None
+            return ()
         except UnicodeEncodeError as error:
             place, what = error.start, "half of a character"
     line = source.count("\n", 0, place) + 1
-    return diagnose("compile.error", f"the text holds {what}", line=line, help="delete it and type the line anew")
+    return (diagnose("compile.error", f"the text holds {what}", line=line, help="delete it and type the line anew"),)
 
 
 def _reply(
@@ -248,7 +247,7 @@ def _shared_findings(reply: Reply, source: str, arch: str) -> list[Diagnostic]:
 
 
 def _static_shared(kernel: str, size: int, most: int, ptx: str, source: str) -> Diagnostic:
-    from simt.shared_arrays import shared_arrays
+    from simt.nvrtc_shared import shared_arrays
 
     arrays = shared_arrays(ptx, source)
     largest = max(arrays, key=lambda array: array.size_bytes, default=None)

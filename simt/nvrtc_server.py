@@ -1,6 +1,6 @@
 """Compiling in a child process: one kept warm for the edit loop, or a fresh one for a single job.
 
-What comes back is what NVRTC said (`Reply`) or how it was stopped (`Stopped`); reading it is left to `simt.build_log`.
+What comes back is what NVRTC said (`Reply`) or how it was stopped (`Stopped`); reading it is left to `simt.nvrtc_log`.
 """
 
 from __future__ import annotations

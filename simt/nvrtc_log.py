@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from simt.build_hints import hint
+from simt.nvrtc_hints import hint
 from simt.diagnostics import Diagnostic, Severity, diagnose
 
 __all__ = ["KernelResources", "LogReader", "clean_text", "read_resources"]
@@ -17,7 +17,8 @@ MOST_LINE_CHARACTERS = 2000
 MOST_FINDINGS = 20
 
 MESSAGE = re.compile(
-    r"^(?P<file>[^\n]+?)\((?P<line>\d+)\): (?:catastrophic )?(?P<kind>error|warning)(?: #(?P<number>\d+)-D)?: (?P<text>.+)$"
+    r"^(?P<file>[^\n]+?)\((?P<line>\d+)\): "
+    r"(?:catastrophic )?(?P<kind>error|warning)(?: #(?P<number>\d+)-D)?: (?P<text>.+)$"
 )
 BARE_MESSAGE = re.compile(r"^(?:At end of source|nvrtc): (?P<kind>error|warning)(?: #\d+-D)?: (?P<text>.+)$")
 ASSEMBLER = re.compile(
@@ -212,7 +213,8 @@ class LogReader:
 UNDEFINED = re.compile(r'identifier "(\w+)" is undefined')
 KNOWN_WORDS = frozenset(
     "const volatile restrict __restrict__ unsigned signed char short int long float double bool void struct class "
-    "float2 float3 float4 double2 int2 int3 int4 uint2 uint3 uint4 uchar4 dim3 size_t wchar_t auto __grid_constant__".split()
+    "float2 float3 float4 double2 int2 int3 int4 uint2 uint3 uint4 uchar4 dim3 size_t wchar_t auto "
+    "__grid_constant__".split()
 )
 
 
