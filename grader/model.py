@@ -14,13 +14,13 @@ import numpy as np
 
 from simt.counters import Counters
 from simt.diagnostics import Diagnostic
-from simt.events import LaunchResult
+from simt.events import Argument, LaunchResult
 from simt.launch import LaunchConfig
 
 __all__ = [
     "Answer", "Basis", "Case", "CaseResult", "Compiled", "Exercise", "Fault", "Goal", "GoalResult", "GoalState",
     "KernelAnswer", "LaunchAnswer", "LaunchSpec", "Param", "Question", "Report", "Resources", "Role", "RunResult",
-    "Submission", "Timing", "Tolerance", "ValueAnswer", "Verdict",
+    "Submission", "TimedKernel", "Timing", "TimingPair", "TimingPlan", "Tolerance", "Unreadable", "ValueAnswer", "Verdict",
 ]
 
 
@@ -99,13 +99,18 @@ class Tolerance:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A named wrong kernel that must be caught: by a finding whose slug fnmatches one of `checks`, or by its output
-    equalling `wrong_reference(**args)` (then the report's help names the fault)."""
+    """A named wrong kernel that must be caught; the report's help then names it.
+
+    It is caught by a finding whose slug fnmatches one of `checks` (and whose message `message` is found in, when
+    given), or by an output that equals `wrong_reference(**inputs, **sizes)` where that differs from the reference.
+    A match by output or by message is worth more than one by slug alone, and silences those.
+    """
 
     name: str
     checks: tuple[str, ...] = ()
     wrong_reference: Callable[..., Mapping[str, np.ndarray]] | None = None
     says: str = ""  # the sentence that teaches, put into `help`
+    message: str = ""  # regular expression
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,10 +195,11 @@ class LaunchSpec:
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """The same value from a notebook cell and from a collected file.
+    """The same value from a notebook cell and from a collected file; made by `grader.answers`.
 
     `source` is canonical CUDA text ("" for value answers), `launch` a LaunchSpec or {kernel: LaunchSpec}, `values`
-    the typed predictions. `origin` is (file, 1-based line of the text's first line) or None.
+    the values literal. `origin` is (file, 1-based line of the text's first line) or None. `problems` are findings
+    made while reading: a launch that is no literal.
     """
 
     exercise_id: str
@@ -202,6 +208,22 @@ class Submission:
     values: Mapping[str, object] = field(default_factory=dict)
     origin: tuple[str, int] | None = None
     digest: str = ""
+    problems: tuple[Diagnostic, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """An answer that reading could not turn into a `Submission`: what is wrong, in which lines of which file.
+
+    `missing` is True when nothing was found at all, so that an earlier submission may stand.
+    """
+
+    exercise_id: str
+    message: str
+    help: str = ""
+    file: str = ""
+    lines: tuple[int, ...] = ()
+    missing: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +248,31 @@ class Compiled:
 
 
 RunResult = LaunchResult  # what every device returns
+
+
+@dataclass(frozen=True, slots=True)
+class TimedKernel:
+    """One arm of a timing: a kernel and its launch."""
+
+    compiled: Compiled
+    config: LaunchConfig
+
+
+@dataclass(frozen=True, slots=True)
+class TimingPair:
+    """Baseline and student's kernel over the same arguments."""
+
+    baseline: TimedKernel
+    student: TimedKernel
+    arguments: tuple[Argument, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TimingPlan:
+    """How a pair is timed: `pairs` samples in an order drawn from `seed`."""
+
+    pairs: int = 40
+    seed: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,37 @@
+"""Devices by name. `choose` starts one inside this process; `grader.worker` puts one into a process of its own."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+
+from grader.devices.base import CASE_BUDGET, Device, DeviceLost, DeviceMissing
+
+__all__ = ["CASE_BUDGET", "DEVICES", "Device", "DeviceLost", "DeviceMissing", "choose", "device_names"]
+
+# name -> (module, class); the class takes no argument and raises DeviceMissing where it cannot work.
+DEVICES = {
+    "simulator": ("grader.devices.simulator", "Simulator"),
+    "cuda": ("grader.devices.cuda", "Cuda"),
+}
+DEFAULT = "simulator"
+
+
+def device_names() -> tuple[str, ...]:
+    """Every name that `choose` takes."""
+    return tuple(DEVICES)
+
+
+def choose(name: str | None = None) -> Device:
+    """The device called `name`, the simulator for None.
+
+    Raises:
+        DeviceMissing: no such device, or this machine does not have it.
+    """
+    name = name or DEFAULT
+    if name not in DEVICES:
+        near = difflib.get_close_matches(name, DEVICES, n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise DeviceMissing(f"no device is called {name!r}{hint} There are {', '.join(DEVICES)}.")
+    module, attribute = DEVICES[name]
+    return getattr(importlib.import_module(module), attribute)()

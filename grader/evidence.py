@@ -1,0 +1,91 @@
+"""What the goals are judged by: counters of the measured case, the baseline's beside them, resources, timing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from grader.compile import BuildProblem, compile_text
+from grader.devices.base import Device
+from grader.measure import measure
+from grader.model import Case, Compiled, Exercise, KernelAnswer, Resources, Role, TimedKernel, Timing
+from grader.notebook.literals import launch_config, launch_spec
+from grader.preparing import ExerciseFault, Prepared
+from grader.running import CaseRun
+from grader.score import Evidence, needs
+from simt.counters import Counters, add
+from simt.events import Budget, Status
+
+__all__ = ["evidence_of"]
+
+
+def evidence_of(
+    exercise: Exercise,
+    device: Device,
+    measured: Case,
+    built: Sequence[Compiled],
+    runs: Sequence[CaseRun],
+    budget: Budget,
+) -> Evidence | None:
+    """The evidence of the measured case's runs, None when it did not run."""
+    mine = [run for run in runs if run.prepared.case is measured and run.result is not None]
+    if not mine or not built:
+        return None
+    wanted = needs(exercise) if all(run.verdict == "pass" for run in runs) else frozenset()
+    baseline = _baseline(exercise, built[-1], measured) if wanted & {"baseline", "timing"} else None
+    prepared = mine[-1].prepared
+    return Evidence(
+        counters=add(*(run.result.counters for run in mine if run.result)) if "counters" in device.capabilities else None,
+        resources=built[-1].resources,
+        sizes=measured.sizes,
+        config=mine[-1].config,
+        arch=built[-1].arch,
+        output_elements=_total(exercise, prepared, Role.OUT, "size"),
+        output_bytes=_total(exercise, prepared, Role.OUT, "nbytes"),
+        input_bytes=_total(exercise, prepared, Role.IN, "nbytes"),
+        baseline=_baseline_counters(device, baseline, prepared, budget) if "baseline" in wanted else None,
+        timing=_timing(device, baseline, built[-1], mine[-1]) if "timing" in wanted else None,
+        resources_for=lambda arch: _resources_for(exercise, built[-1], arch),
+    )
+
+
+def _total(exercise: Exercise, prepared: Prepared, role: Role, attribute: str) -> int:
+    names = {p.name for p in exercise.params if p.role in (role, Role.INOUT)}
+    buffers = [a.value for a in prepared.arguments if a.name in names and isinstance(a.value, np.ndarray)]
+    return sum(getattr(buffer, attribute) for buffer in buffers)
+
+
+def _baseline(exercise: Exercise, student: Compiled, measured: Case) -> TimedKernel | None:
+    if exercise.baseline is None or not isinstance(exercise.answer, KernelAnswer):
+        raise ExerciseFault(f"{exercise.id} has a goal against a baseline, and no baseline")
+    text, launch = exercise.baseline
+    compiled = compile_text(text, exercise.answer.kernel, student.arch)
+    if isinstance(compiled, BuildProblem):
+        raise ExerciseFault(f"the baseline of {exercise.id} does not compile: {compiled.log}")
+    return TimedKernel(compiled, launch_config(launch_spec(launch), measured.sizes))
+
+
+def _baseline_counters(
+    device: Device, baseline: TimedKernel | None, prepared: Prepared, budget: Budget
+) -> Counters | None:
+    if baseline is None or "counters" not in device.capabilities:
+        return None
+    result = device.run(baseline.compiled, baseline.config, prepared.arguments, budget)
+    if result.status is not Status.OK:
+        raise ExerciseFault(f"the baseline does not run clean: {[f.message for f in result.diagnostics]}")
+    return result.counters
+
+
+def _timing(device: Device, baseline: TimedKernel | None, student: Compiled, run: CaseRun) -> Timing | None:
+    if baseline is None:
+        return None
+    return measure(device, baseline, TimedKernel(student, run.config), run.prepared.arguments)
+
+
+def _resources_for(exercise: Exercise, student: Compiled, arch: str) -> Resources | None:
+    """Registers and shared memory as the assembler gives them for another architecture."""
+    if not isinstance(exercise.answer, KernelAnswer):
+        return None
+    compiled = compile_text(student.source, exercise.answer.kernel, arch)
+    return None if isinstance(compiled, BuildProblem) else compiled.resources

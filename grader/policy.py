@@ -1,0 +1,149 @@
+"""What CUDA text may contain before a compiler sees it: no way to read a file of the host, nothing that misleads.
+
+The scan looks at the text as a compiler's early phases would (spliced lines, digraphs, comments between tokens), and
+where it can't be sure whether something is a directive it takes it for one. It is the first of two fences: the
+compiler runs in a jail that has no other files. `grader.ptx_policy` looks at what comes out.
+"""
+
+from __future__ import annotations
+
+import bisect
+import re
+from dataclasses import dataclass
+
+from simt.diagnostics import Diagnostic, diagnose
+
+__all__ = ["ALLOWED_HEADERS", "scan_source"]
+
+# Headers by their exact names: NVRTC's own, the simulator's prelude, and CCCL's.
+ALLOWED_HEADERS = frozenset(
+    """
+    assert.h cassert cfloat climits cmath cstddef cstdint cstdio float.h limits.h math.h stddef.h stdint.h stdio.h
+    cuda.h cuda_runtime.h cuda_runtime_api.h device_launch_parameters.h vector_types.h vector_functions.h
+    cuda_fp16.h cuda_bf16.h cuda_fp8.h cuda_pipeline.h cuda_pipeline_primitives.h cuda_awbarrier.h
+    cuda_awbarrier_primitives.h mma.h sm_30_intrinsics.h cooperative_groups.h cooperative_groups/memcpy_async.h
+    cooperative_groups/reduce.h cooperative_groups/scan.h cuda/atomic cuda/barrier cuda/pipeline cuda/ptx cuda/cmath
+    cuda/functional cuda/semaphore cuda/latch cuda/annotated_ptr cuda/access_property curand_kernel.h
+    """.split()
+)
+ALLOWED_FAMILIES = re.compile(r"cuda/std/[a-z_0-9]+|cub/(?:block|warp|thread)/[a-z_0-9]+\.cuh|warpwise_[a-z_0-9]+\.h")
+DIRECTIVES = frozenset(
+    "define undef if ifdef ifndef elif elifdef elifndef else endif error warning pragma include".split()
+)
+
+# Unicode characters that change the order or the look of text: LRM, RLM, ALM, embeddings, overrides, isolates.
+BIDI = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+PROBES = re.compile(r"__has_(?:include|embed)\w*|\b__has\w*\s*##")
+TRIGRAPH = re.compile(r"\?\?[=/]")
+HASH = re.compile(r"#|%:")
+BLANK = " \t\v\f"
+
+
+def scan_source(text: str) -> tuple[Diagnostic, ...]:
+    """Findings for everything in the canonical `text` that is not accepted; empty when all is."""
+    findings = []
+    for match in BIDI.finditer(text):
+        findings.append(
+            _finding(
+                f"the text holds the invisible character U+{ord(match[0]):04X}, which makes it read differently from "
+                "what it is",
+                text.count("\n", 0, match.start()) + 1,
+                "delete the line and type it anew",
+            )
+        )
+    spliced = _Spliced.of(text)
+    for match in TRIGRAPH.finditer(spliced.text):
+        findings.append(_finding(f"the trigraph {match[0]}", spliced.line(match.start()), "write the character itself"))
+    for match in PROBES.finditer(spliced.text):
+        findings.append(
+            _finding(
+                f"`{match[0]}` asks which files the grading machine has",
+                spliced.line(match.start()),
+                "include what you need without asking",
+            )
+        )
+    findings += _directives(spliced)
+    return tuple(findings)
+
+
+def _finding(message: str, line: int, help: str) -> Diagnostic:
+    return diagnose("source.policy", message, line=line, help=help)
+
+
+@dataclass(frozen=True, slots=True)
+class _Spliced:
+    """Text whose lines ended in a backslash are joined, and where each joint lies."""
+
+    text: str
+    joints: tuple[int, ...]
+
+    @classmethod
+    def of(cls, text: str) -> _Spliced:
+        parts = re.split(r"\\[ \t\v\f]*\n", text)
+        joints, position = [], 0
+        for part in parts[:-1]:
+            position += len(part)
+            joints.append(position)
+        return cls("".join(parts), tuple(joints))
+
+    def line(self, position: int) -> int:
+        """1-based line in the original text."""
+        return self.text.count("\n", 0, position) + bisect.bisect_right(self.joints, position) + 1
+
+    def skip_blank(self, position: int) -> int:
+        """Past blanks and `/* */` comments, which may span lines."""
+        text = self.text
+        while position < len(text):
+            if text[position] in BLANK:
+                position += 1
+            elif text.startswith("/*", position):
+                end = text.find("*/", position + 2)
+                position = len(text) if end < 0 else end + 2
+            else:
+                break
+        return position
+
+
+def _directives(spliced: _Spliced) -> list[Diagnostic]:
+    findings = []
+    for match in HASH.finditer(spliced.text):
+        before = spliced.text[spliced.text.rfind("\n", 0, match.start()) + 1 : match.start()]
+        # After `*/` the line may have begun inside a comment: what looks like `// */ #` can be a directive.
+        if before.strip(BLANK) and "*/" not in before:
+            continue
+        if finding := _directive(spliced, match):
+            findings.append(finding)
+    return findings
+
+
+def _directive(spliced: _Spliced, mark: re.Match[str]) -> Diagnostic | None:
+    text, line = spliced.text, spliced.line(mark.start())
+    start = spliced.skip_blank(mark.end())
+    word = re.compile(r"[A-Za-z_]\w*").match(text, start)
+    if word is None:
+        if start >= len(text) or text[start] == "\n" or text.startswith("//", start):
+            return None
+        return _finding(
+            "a directive that changes the file's name or its line numbers", line, "delete it: messages need the real lines"
+        )
+    if word[0] not in DIRECTIVES:
+        what = "changes the line numbers" if word[0] == "line" else "is not accepted"
+        return _finding(f"the directive #{word[0]} {what}", line, "delete it")
+    return _include(spliced, word.end(), line) if word[0] == "include" else None
+
+
+HEADER = re.compile(r'<([^<>"\n]*)>|"([^<>"\n]*)"')
+
+
+def _include(spliced: _Spliced, position: int, line: int) -> Diagnostic | None:
+    header = HEADER.match(spliced.text, spliced.skip_blank(position))
+    if header is None:
+        return _finding("an #include whose file is not written out", line, "write the header's name: #include <cuda_fp16.h>")
+    name = header[1] if header[1] is not None else header[2]
+    if name in ALLOWED_HEADERS or ALLOWED_FAMILIES.fullmatch(name):
+        return None
+    import difflib
+
+    near = difflib.get_close_matches(name, ALLOWED_HEADERS, n=1, cutoff=0.7)
+    hint = f"did you mean <{near[0]}>?" if near else "kernels here need no other headers than CUDA's own; delete it"
+    return _finding(f"#include of {name[:60]!r}, which is not a header that is accepted", line, hint)

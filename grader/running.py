@@ -1,0 +1,125 @@
+"""One case on a device: run, verify, name what went wrong, and keep what hidden cases must not tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from grader.devices.base import Device, DeviceLost
+from grader.model import CaseResult, Compiled, Exercise, RunResult, Verdict
+from grader.preparing import Prepared
+from grader.verdicts import verdict_of, worst
+from grader.verify import Check, name_faults, verify
+from simt.diagnostics import CATALOGUE, Diagnostic, Severity, diagnose
+from simt.events import Budget, Status
+from simt.launch import LaunchConfig
+
+__all__ = ["CaseRun", "merged", "run_case"]
+
+# After one of these the other cases would only repeat it, or take as long.
+FINAL = frozenset({Verdict.TIMEOUT, Verdict.NOT_SUPPORTED, Verdict.LAUNCH_REJECTED, Verdict.INTERNAL_ERROR})
+UNFINISHED = (Status.STOPPED, Status.BUDGET, Status.NOT_SUPPORTED, Status.REJECTED, Status.BUILD_FAILED)
+
+
+@dataclass(frozen=True, slots=True)
+class CaseRun:
+    """What one case gave: its verdict, findings in full, and the run itself when there was one."""
+
+    prepared: Prepared
+    config: LaunchConfig
+    verdict: Verdict
+    diagnostics: tuple[Diagnostic, ...]
+    first_bad: tuple[Mapping[str, object], ...] = ()
+    result: RunResult | None = None
+
+    @property
+    def is_final(self) -> bool:
+        """True when running further cases is no use."""
+        return self.verdict in FINAL
+
+    def shown(self, label: str = "") -> CaseResult:
+        """The case as a report may show it."""
+        case = self.prepared.case
+        sizes, bad = (None, ()) if case.hidden else (dict(case.sizes), self.first_bad)
+        return CaseResult(label + case.name, sizes, self.verdict, bad, case.hidden)
+
+    def shown_diagnostics(self) -> tuple[Diagnostic, ...]:
+        """The findings as a report may show them: of a hidden case what and where, but no sizes and no values."""
+        if not self.prepared.case.hidden:
+            return self.diagnostics
+        return tuple(_redacted(finding) for finding in self.diagnostics)
+
+
+def run_case(
+    device: Device, compiled: Compiled, config: LaunchConfig, prepared: Prepared, exercise: Exercise, budget: Budget
+) -> CaseRun:
+    """Runs `prepared` and judges what came out; a lost device is a verdict, too."""
+    try:
+        result = device.run(compiled, config, prepared.arguments, budget)
+        check = _check(exercise, result, prepared, config, compiled)
+        if check.diagnostics and "writers" in device.capabilities:
+            result = device.run(compiled, config, prepared.arguments, budget, want_writers=True)
+            check = _check(exercise, result, prepared, config, compiled)
+    except DeviceLost as lost:
+        check_name = "runtime.budget" if lost.timed_out else "runtime.trap"
+        finding = diagnose(check_name, f"the kernel ended the process it ran in: {lost}")
+        verdict = Verdict.TIMEOUT if lost.timed_out else Verdict.INTERNAL_ERROR
+        return CaseRun(prepared, config, verdict, (finding,))
+    findings = (*result.diagnostics, *check.diagnostics)
+    findings = name_faults(exercise, result, findings, prepared.inputs, prepared.case.sizes, prepared.want)
+    return CaseRun(prepared, config, _verdict(result, findings), findings, check.first_bad, result)
+
+
+def _check(
+    exercise: Exercise, result: RunResult, prepared: Prepared, config: LaunchConfig, compiled: Compiled
+) -> Check:
+    """Nothing to compare where the kernel did not get to its end."""
+    if result.status in UNFINISHED:
+        return Check()
+    return verify(exercise, result, prepared.want, config, compiled.source)
+
+
+def _verdict(result: RunResult, findings: Iterable[Diagnostic]) -> Verdict:
+    verdicts = [verdict_of(finding) for finding in findings]
+    if result.status in UNFINISHED:
+        # Unwritten outputs of a kernel that was ended say nothing about its answer.
+        verdicts = [verdict for verdict in verdicts if verdict is not Verdict.WRONG_ANSWER]
+    match result.status:
+        case Status.BUDGET:
+            verdicts.append(Verdict.TIMEOUT)
+        case Status.NOT_SUPPORTED:
+            verdicts.append(Verdict.NOT_SUPPORTED)
+        case Status.BUILD_FAILED:
+            verdicts.append(Verdict.BUILD_FAILED)
+        case Status.REJECTED:
+            verdicts.append(Verdict.LAUNCH_REJECTED)
+        case Status.STOPPED if worst(verdicts) is Verdict.PASS:
+            verdicts.append(Verdict.RUNTIME_ERROR)
+        case Status.OK | Status.FINDINGS if result.blocks_run == 0:
+            # Nothing ran, so nothing was checked: that is never clean.
+            verdicts.append(Verdict.INTERNAL_ERROR)
+    return worst(verdicts)
+
+
+def _redacted(finding: Diagnostic) -> Diagnostic:
+    title = CATALOGUE[finding.check].title
+    return Diagnostic(
+        finding.check, finding.code, finding.severity, f"{title} (in a hidden case)", finding.line, finding.also_line,
+        help="try sizes of your own: 1, a prime, one more than a block",
+    )  # fmt: skip
+
+
+WEIGHT = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.ADVICE: 2}
+
+
+def merged(groups: Iterable[Iterable[Diagnostic]]) -> tuple[Diagnostic, ...]:
+    """Findings of several cases, the first of each check and line, errors first, each group's order kept."""
+    kept: dict[tuple, Diagnostic] = {}
+    for finding in (finding for group in groups for finding in group):
+        key = (finding.check, finding.line, finding.also_line)
+        known = kept.get(key)
+        if known is None:
+            kept[key] = finding
+        elif len(finding.help) > len(known.help) and known.message == finding.message:
+            kept[key] = replace(known, help=finding.help)
+    return tuple(sorted(kept.values(), key=lambda finding: WEIGHT[Severity(finding.severity)]))

@@ -1,0 +1,271 @@
+"""Are the outputs right? Every element against the float64 reference, within the error budget.
+
+A comparison never passes NaN: an element counts as right only where a finite error is within the budget, or where the
+reference itself is not finite and the output agrees.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import inspect
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from grader.model import Exercise, Fault, RunResult, Tolerance
+from simt.diagnostics import Diagnostic, diagnose
+from simt.launch import LaunchConfig
+
+__all__ = ["Check", "call_with", "is_right", "name_faults", "verify"]
+
+SHOWN = 3  # bad elements an output shows
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What a comparison found: findings, and the first bad elements as {output, index, got, want, thread, block}."""
+
+    diagnostics: tuple[Diagnostic, ...] = ()
+    first_bad: tuple[Mapping[str, object], ...] = ()
+
+
+def call_with(function: Callable, inputs: Mapping[str, object], sizes: Mapping[str, int]):
+    """`function` called with those of the inputs and sizes that it names; `sizes` itself by that name."""
+    given = {**sizes, **inputs, "sizes": sizes}
+    parameters = inspect.signature(function).parameters
+    if any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values()):
+        return function(**inputs)
+    return function(**{name: given[name] for name in parameters if name in given})
+
+
+def is_right(got: np.ndarray, want: np.ndarray, tolerance: Tolerance) -> np.ndarray:
+    """Element by element: is `got` within `tolerance` of `want`? Exact tolerance compares in the type of `got`."""
+    if got.dtype.kind in "iub" and tolerance == Tolerance(why=tolerance.why):
+        return got == want
+    if tolerance.relative == 0 and tolerance.absolute == 0:
+        with np.errstate(over="ignore"):
+            want = np.asarray(want).astype(got.dtype)
+    got, want = got.astype(np.float64), np.asarray(want, np.float64)
+    with np.errstate(invalid="ignore", over="ignore"):
+        budget = tolerance.absolute + tolerance.relative * np.abs(want)
+        close = np.isfinite(got) & np.isfinite(want) & (np.abs(got - want) <= budget)
+        return close | (np.isnan(got) & np.isnan(want)) | (np.isinf(want) & (got == want))
+
+
+def verify(
+    exercise: Exercise,
+    result: RunResult,
+    want: Mapping[str, np.ndarray],
+    config: LaunchConfig,
+    source: str = "",
+) -> Check:
+    """Findings about the outputs of one run, and about inputs that it changed."""
+    findings = [_modified(name) for name in result.modified_inputs]
+    first_bad: list[Mapping[str, object]] = []
+    unwritten = any(finding.check == "coverage.unwritten-output" for finding in result.diagnostics)
+    for name, reference in want.items():
+        if name not in result.outputs:
+            message = f"the device returned no output `{name}`"
+            findings.append(diagnose("wrong-result", message, help="this is a fault of the grader: please report it"))
+            continue
+        comparison = _Comparison(name, result, np.asarray(reference), exercise.tolerance.get(name, Tolerance()), config)
+        if comparison.n_bad:
+            first_bad += comparison.elements()
+            if not (unwritten and comparison.only_unwritten):
+                findings.append(comparison.finding(source))
+    return Check(tuple(findings), tuple(first_bad))
+
+
+def _modified(name: str) -> Diagnostic:
+    return diagnose(
+        "input-modified",
+        f"the kernel changed its input `{name}`",
+        help=f"`{name}` belongs to the caller: declare it const and write only to the output",
+    )
+
+
+class _Comparison:
+    """One output beside its reference."""
+
+    def __init__(
+        self, name: str, result: RunResult, want: np.ndarray, tolerance: Tolerance, config: LaunchConfig
+    ):
+        self.name, self.config = name, config
+        self.got = result.outputs[name]
+        self.want = want.reshape(self.got.shape)
+        self.tolerance = tolerance
+        self.by_line = result.by_line
+        self.bad = np.flatnonzero(~is_right(self.got, self.want, tolerance).ravel())
+        self.n_bad = self.bad.size
+        self.writers = (result.writers or {}).get(name)
+
+    def writer(self, flat: int) -> int | None:
+        """Linear id of the thread that wrote element `flat`, -1 for none, None when it is not known."""
+        if self.writers is None:
+            return None
+        word = flat * self.got.itemsize // 4
+        return int(self.writers[word]) if word < len(self.writers) else None
+
+    @property
+    def only_unwritten(self) -> bool:
+        """True when no bad element was written by any thread, as far as that is known."""
+        if self.writers is None:
+            nan = np.isnan(self.got.ravel()[self.bad]) if self.got.dtype.kind == "f" else np.zeros(self.n_bad, bool)
+            return bool(nan.all())
+        words = self.bad * self.got.itemsize // 4
+        return bool((self.writers[words] < 0).all())
+
+    def elements(self) -> list[Mapping[str, object]]:
+        """The first bad elements."""
+        return [self._element(int(flat)) for flat in self.bad[:SHOWN]]
+
+    def _element(self, flat: int) -> Mapping[str, object]:
+        index = tuple(int(i) for i in np.unravel_index(flat, self.got.shape))
+        row = {
+            "output": self.name,
+            "index": index,
+            "got": self.got.ravel()[flat].item(),
+            "want": self.want.ravel()[flat].item(),
+        }
+        writer = self.writer(flat)
+        if writer is not None and writer >= 0:
+            threads = self.config.block.volume
+            row["thread"] = _place(writer % threads, tuple(self.config.block))
+            row["block"] = _place(writer // threads, tuple(self.config.grid))
+        return row
+
+    def finding(self, source: str) -> Diagnostic:
+        """The finding for this output: an overflow where one explains it, NaN, or another value."""
+        flat = int(self.bad[0])
+        row = self._element(flat)
+        where = f"{self.name}[{','.join(str(i) for i in row['index'])}]"  # type: ignore[attr-defined]
+        counted = f"{self.n_bad} of {self.got.size} elements are wrong"
+        by = f"; thread {_text(row['thread'])} of block {_text(row['block'])} wrote it" if "thread" in row else ""
+        got, want = _number(row["got"]), _number(row["want"])
+        if self._wraps():
+            return diagnose(
+                "wrong-result+int-overflow",
+                f"{where} = {got}, expected {want}: a 32-bit product overflowed ({want} is beyond 2147483647); {counted}",
+                line=_store_line(self.name, self.by_line, source),
+                help="widen before the product: (long long)a * b computes in 64 bits, (long long)(a * b) does not",
+            )
+        finite = np.isfinite(np.asarray(row["want"], np.float64))
+        if finite and not np.isfinite(np.asarray(row["got"], np.float64)):
+            nan = int(np.count_nonzero(~np.isfinite(self.got.ravel()[self.bad].astype(np.float64))))
+            return diagnose(
+                "wrong-result.nan",
+                f"{where} = {got}, expected {want}: {nan} of {self.got.size} values are NaN or infinite{by}",
+                help="NaN comes from 0/0, from inf - inf, from the root of a negative number, or from memory that nothing "
+                "was written to",
+            )
+        return diagnose(
+            "wrong-result",
+            f"{where} = {got}, expected {want}: {counted}{by}",
+            help=_wrong_help(self.got, self.want, self.tolerance),
+        )
+
+    def _wraps(self) -> bool:
+        """True when every bad element is its reference cut to 32 bits: a 64-bit value made by a 32-bit product."""
+        if self.got.dtype.kind not in "iu" or self.got.itemsize != 8:
+            return False
+        got, want = self.got.ravel()[self.bad].astype(np.int64), self.want.ravel()[self.bad].astype(np.int64)
+        return bool((got == want.astype(np.int32)).all() or (got == want.astype(np.uint32)).all())
+
+
+def _place(linear: int, sizes: tuple[int, ...]) -> tuple[int, int, int]:
+    x, y, _ = sizes
+    return linear % x, linear // x % y, linear // (x * y)
+
+
+def _text(place: object) -> str:
+    return "({},{},{})".format(*place)  # type: ignore[misc]
+
+
+def _number(value: object) -> str:
+    if isinstance(value, float):
+        return "NaN" if value != value else f"{value:.7g}"
+    return str(value)
+
+
+def _store_line(name: str, by_line: Mapping[int, object], source: str) -> int | None:
+    """The one line that stores to `name[`, None when there is not exactly one."""
+    lines = source.split("\n")
+    stores = [
+        number
+        for number, counters in by_line.items()
+        if getattr(counters, "global_store_requests", 0)
+        and 0 < number <= len(lines)
+        and re.search(rf"\b{re.escape(name)}\s*\[", lines[number - 1])
+    ]
+    return stores[0] if len(stores) == 1 else None
+
+
+def _wrong_help(got: np.ndarray, want: np.ndarray, tolerance: Tolerance) -> str:
+    square = got.ndim == 2 and got.shape[0] == got.shape[1] and got.shape[0] > 1
+    if square and bool(is_right(got, want.T, tolerance).all()):
+        return "the output is the transposed of what is asked: rows and columns are mixed up in an index"
+    if got.size > 1 and bool(is_right(np.roll(got.ravel(), -1), want.ravel(), tolerance)[:-1].all()):
+        return "every value stands one element too far: an index is off by one"
+    return "follow the index of this element through the kernel: which thread should write it, from which inputs?"
+
+
+def name_faults(
+    exercise: Exercise,
+    result: RunResult,
+    findings: tuple[Diagnostic, ...],
+    inputs: Mapping[str, object],
+    sizes: Mapping[str, int],
+    want: Mapping[str, np.ndarray],
+) -> tuple[Diagnostic, ...]:
+    """`findings` with the names of the exercise's faults, where one is recognised, at the start of their help."""
+    exact, by_slug = [], []
+    for fault in exercise.faults:
+        hits = [finding for finding in findings if finding.severity == "error" and _matches(fault, finding)]
+        outputs_match = bool(fault.wrong_reference) and _equals_wrong(exercise, fault, result, inputs, sizes, want)
+        if outputs_match:
+            exact.append((fault, hits or [f for f in findings if f.check.startswith(("wrong-result", "coverage"))]))
+        elif hits:
+            (exact if fault.message else by_slug).append((fault, hits))
+    named: dict[Diagnostic, list[Fault]] = {}
+    for fault, hits in exact or by_slug:
+        for finding in hits[:1]:
+            named.setdefault(finding, []).append(fault)
+    return tuple(_with_names(finding, named.get(finding, ())) for finding in findings)
+
+
+def _matches(fault: Fault, finding: Diagnostic) -> bool:
+    slug = any(fnmatch.fnmatchcase(finding.check, pattern) for pattern in fault.checks)
+    return slug and (not fault.message or re.search(fault.message, finding.message) is not None)
+
+
+def _equals_wrong(
+    exercise: Exercise,
+    fault: Fault,
+    result: RunResult,
+    inputs: Mapping[str, object],
+    sizes: Mapping[str, int],
+    want: Mapping[str, np.ndarray],
+) -> bool:
+    """True when the outputs are what the fault computes, in a case where that differs from the reference."""
+    assert fault.wrong_reference is not None
+    wrong = call_with(fault.wrong_reference, inputs, sizes)
+    differs = False
+    for name, values in wrong.items():
+        tolerance = exercise.tolerance.get(name, Tolerance())
+        got = result.outputs.get(name)
+        if got is None or np.size(values) != got.size:
+            return False
+        values = np.asarray(values).reshape(got.shape)
+        if not is_right(got, values, tolerance).all():
+            return False
+        differs |= not is_right(got, np.asarray(want[name]).reshape(got.shape), tolerance).all()
+    return differs
+
+
+def _with_names(finding: Diagnostic, faults: Iterable[Fault]) -> Diagnostic:
+    names = [f"{fault.name}: {fault.says}" if fault.says else fault.name for fault in faults]
+    if not names:
+        return finding
+    return replace(finding, help=". ".join([*names, finding.help]) if finding.help else ". ".join(names))
