@@ -150,6 +150,22 @@ class _Reader:
             raise self.error("a list of `call` isn't closed")
         return Vector(self.names.operands(text[1:-1]))
 
+    def other(self, kind: int, match: re.Match[str]) -> None:
+        """A statement that is no instruction; `kind` is a group of `STATEMENT`."""
+        if kind == 5:
+            self.label(match[5])
+        elif kind == 6:
+            self.set_location(match[6])
+        elif kind == 7:
+            self.open()
+        elif kind == 8:
+            self.close()
+        elif kind == 10:
+            self.directive(match[9], match[10])
+        else:
+            start = match.start(kind)
+            raise self.error(f"can't read `{match.string[start : start + 40].split(chr(10))[0]}`")
+
     def label(self, name: str) -> None:
         scope = self.scopes[-1]
         if name in scope.labels:
@@ -285,18 +301,8 @@ def read_body(
             last = start
         if kind == 4:
             append(build(match[1], match[2], match[3], match[4].rstrip()))
-        elif kind == 5:
-            reader.label(match[5])
-        elif kind == 6:
-            reader.set_location(match[6])
-        elif kind == 7:
-            reader.open()
-        elif kind == 8:
-            reader.close()
-        elif kind == 10:
-            reader.directive(match[9], match[10])
         else:
-            raise reader.error(f"can't read `{text[start : start + 40].split(chr(10))[0]}`")
+            reader.other(kind, match)
     if len(reader.scopes) > 1:
         raise reader.error("'{' without '}'")
     return reader.body
