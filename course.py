@@ -26,7 +26,7 @@ STATE = ROOT / ".course"
 STAMP = VENV / "warpwise.json"
 LOG = STATE / "install.log"
 OLDEST_PYTHON = (3, 11)
-CLASS_COMMANDS = ("grade", "collect", "export", "submit", "serve")
+CLASS_COMMANDS = ("grade", "collect", "export", "serve")
 NOT_SUPPORTED, USAGE_ERROR = 3, 2
 
 USAGE = """usage: python3 course.py learn [LESSON] [--no-browser] [--port N]   open the course
@@ -351,10 +351,10 @@ def learn(arguments):
         say("The course lies in a temporary folder, where marimo saves nothing by itself: move it, or press Ctrl+S.")
     port = options.port or free_port()
     address = f"http://127.0.0.1:{port}/?file={lesson.name}"
-    say(f"The course: {address}   (Ctrl+C ends it)")
+    say(f"{lesson.stem} opens at {address}   (Ctrl+C ends the course)")
     if not options.no_browser:
         subprocess.Popen([str(venv_python()), "-c", OPEN_WHEN_UP, str(port), address])
-    marimo = ["-m", "marimo", "--quiet", "edit", str(LESSONS), "--headless", "--no-token", "--skip-update-check"]
+    marimo = ["-m", "marimo", "edit", str(LESSONS), "--headless", "--no-token", "--skip-update-check"]
     become(marimo + ["--host", "127.0.0.1", "--port", str(port)], cwd=ROOT)
 
 

@@ -9,22 +9,27 @@ ROOT = Path(__file__).resolve().parents[1]
 
 # Low to high. A name stands for the module, for every module of that package, and for the parts of a long module
 # (`simt.nvrtc` for simt/nvrtc_child.py).
-LAYERS = (
-    ("simt.arch", "simt.gpus", "simt.launch", "simt.counters", "simt.diagnostics", "simt.events", "simt.occupancy")
-    + ("simt.sandbox",),
-    ("simt.ptx",),
-    ("simt.isa",),
-    ("simt.codegen",),
-    ("simt.engine", "simt.probes", "simt.nvrtc", "simt.model"),
-    ("simt.program",),
-    ("simt.cli", "simt.__main__", "simt.__init__", "grader.model"),
-    ("grader.exercises", "grader.notebook", "grader.compile", "grader.worker", "grader.devices", "grader.verify")
-    + ("grader.measure", "grader.score"),
-    ("grader.pipeline",),
-    ("grader.charts", "grader.stores", "grader.exporters", "grader.release"),
-    ("grader.report",),
-    ("grader.server", "grader.nbgrader_plugin", "grader.cluster"),
-    ("grader.cli", "grader.__main__", "grader.__init__"),
+LAYERS = tuple(
+    tuple(f"{package}.{name}" for package, names in layer.items() for name in names.split())
+    for layer in (
+        {"simt": "arch gpus launch counters diagnostics events occupancy sandbox kernel_names"},
+        {"simt": "ptx"},
+        {"simt": "isa"},
+        {"simt": "engine"},
+        {"simt": "codegen"},
+        {"simt": "probes nvrtc build_log runner model"},
+        {"simt": "program"},
+        {"simt": "cli __main__ __init__", "grader": "model version"},
+        {
+            "grader": "exercises notebook answers values policy ptx_policy compile worker devices preparing running"
+            " verify verdicts measure score evidence hidden cases lesson_file"
+        },
+        {"grader": "pipeline"},
+        {"grader": "charts stores exporters release progress"},
+        {"grader": "report views"},
+        {"grader": "server nbgrader_plugin cluster"},
+        {"grader": "lesson doctor edit watch console commands cli __main__ __init__"},
+    )
 )
 
 # Slow to import or missing on some machines, so they load where they are used. A plugin is loaded by its host.
@@ -62,7 +67,10 @@ def imports(module):
     while pending:
         node = pending.pop()
         at_load.add(node)
-        pending += [child for child in ast.iter_child_nodes(node) if not isinstance(child, functions)]
+        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
+            pending += node.orelse
+        else:
+            pending += [child for child in ast.iter_child_nodes(node) if not isinstance(child, functions)]
     found = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
