@@ -75,6 +75,13 @@ def _bitcast(to):
     return build
 
 
+def _f16_add(b: ir.IRBuilder, left: Value, right: Value) -> Value:
+    """The sum of two halves given and returned as their bits."""
+    half = ir.HalfType()
+    total = b.fadd(b.bitcast(left.llvm, half), b.bitcast(right.llvm, half))
+    return Value(b.bitcast(total, ir.IntType(16)), left.kind)
+
+
 def _select(b: ir.IRBuilder, condition: Value, left, right) -> Value:
     left, right = unify(b, left, right)
     return Value(b.select(condition.llvm, left.llvm, right.llvm), left.kind)
@@ -108,6 +115,7 @@ BUILTINS = {
     "f32_of_bits": _bitcast(Float(32)),
     "bits_of_f64": _bitcast(Int(64, False)),
     "f64_of_bits": _bitcast(Float(64)),
+    "f16_add": _f16_add,
     "select": _select,
     "is_null": _null,
     "mul_high": _mul_high,

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable
 from llvmlite import ir
 
 from simt.engine.builtins import BUILTINS
-from simt.engine.records import ArrayType, Float, Int, PtrType, Record, b1, i64, llvm_type, void
+from simt.engine.records import ArrayType, Float, Int, PtrType, Record, b1, i64, llvm_type, u64, void
 from simt.engine.values import Literal, NativeError, Value, arithmetic, coerce, compare, convert, unify
 
 __all__ = ["NativeFunction", "build_module", "native"]
@@ -152,7 +152,8 @@ class _Compiler:
             with self.b.goto_entry_block():
                 place = self.b.alloca(value.kind.llvm, name=name)
             self.variables[name] = (place, value.kind)
-        self.b.store(value.llvm, self.variables[name][0])
+        place, kind = self.variables[name]
+        self.b.store(coerce(self.b, value, kind).llvm, place)
 
     def _Return(self, node: ast.Return) -> None:
         if node.value is None:
@@ -333,7 +334,7 @@ class _Compiler:
             return Value(self._as_pointer(self.expr(node.args[1])), self.function._type(node.args[0]))
         if name == "addr":
             place, kind = self._place(node.args[0])
-            return Value(place, PtrType(kind))
+            return Value(place, PtrType(kind.element if isinstance(kind, ArrayType) else kind))
         if name == "call":
             return self._call_pointer(node)
         if name == "local":
@@ -372,8 +373,9 @@ class _Compiler:
         result, pointer = self.function._type(node.args[0]), self.expr(node.args[1])
         values = [self.expr(argument) for argument in node.args[2:]]
         kind = ir.FunctionType(result.llvm, [value.kind.llvm for value in values])
-        target = self._as_pointer(pointer)
-        target.function_type = kind  # an opaque pointer carries no signature of its own
+        # llvmlite wants a typed pointer to know the signature; it prints as a plain `ptr`.
+        number = convert(self.b, pointer, u64).llvm
+        target = self.b.inttoptr(number, ir.PointerType(kind))
         called = self.b.call(target, [value.llvm for value in values])
         return None if result is void else Value(called, result)
 

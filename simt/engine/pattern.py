@@ -5,7 +5,7 @@ from __future__ import annotations
 from simt.engine.banks import EXCESS_SHIFT, count_atomic_wavefronts, count_wavefronts
 from simt.engine.native import native
 from simt.engine.records import Ptr, b1, i32, i64, u8, u32, u64, void
-from simt.engine.sectors import count_local_sectors, count_sectors
+from simt.engine.sectors import count_atomic_sectors, count_local_sectors, count_sectors
 from simt.engine.segments import aim, scope_of, window_offset
 from simt.engine.state import Access, Launch, Scope, SegmentFlag, Site, Warp
 
@@ -111,7 +111,10 @@ def count_global(site: Ptr[Site], mask: u32, base: u64) -> void:
     start = base & 31
     sectors = site.pattern_costs[start]
     if sectors == 0:
-        sectors = u8(count_sectors(mask, addr(site.pattern), start))
+        if site.access == Access.ATOMIC:
+            sectors = u8(count_atomic_sectors(mask, addr(site.pattern), start))
+        else:
+            sectors = u8(count_sectors(mask, addr(site.pattern), start))
         site.pattern_costs[start] = sectors
     site.counts[0] += 1
     site.counts[1] += u64(sectors)

@@ -11,7 +11,7 @@ import enum
 from simt.engine.records import Array, Ptr, Record, i32, i64, u8, u32, u64
 
 __all__ = [
-    "ATOMIC_CODES", "Access", "Barrier", "Block", "CheckBit", "Exit", "Finding", "Launch", "Scope", "Segment",
+    "ATOMIC_CODES", "ATOMIC_TYPES", "Access", "Barrier", "Block", "CheckBit", "Exit", "Finding", "Launch", "Scope", "Segment",
     "SegmentFlag", "Site", "SiteFlag", "Thread", "TraceRecord", "Warp", "WarpStatus",
 ]
 
@@ -130,6 +130,13 @@ class Site(Record):
     pattern_shape: i32  # contiguous, broadcast, other
     pattern_align: i32
     pattern: Array[i64, 32]  # addresses relative to the first active lane's
+    # Where the latest request's first active lane reaches, and what its pattern costs by where it starts (0: unknown):
+    # sectors by start mod 32, then wavefronts and excess wavefronts by start mod 4.
+    aim_offset: u64  # in the buffer, shared memory, or the lane's local memory
+    aim_bytes: u64
+    aim_words: Ptr[u8]  # shadow of the whole buffer, or null
+    pattern_costs: Array[u8, 40]
+    atomic_type: i32  # code in ATOMIC_TYPES
 
 
 class Finding(Record):
@@ -156,11 +163,11 @@ class TraceRecord(Record):
 
 class Barrier(Record):
     arrived: i32  # threads
-    expected: i32
-    line: i32  # source line of the first arrival, -1 when none
-    any_true: i32
-    all_true: i32
+    expected: i32  # 0 for the whole block
+    site: i32  # of the first arrival, -1 when none
     count_true: i32
+    waiting: u32  # warps that wait, a bit each
+    divergent: i32
 
 
 class Launch(Record):
@@ -180,13 +187,15 @@ class Launch(Record):
     static_shared_bytes: i64
     local_bytes: i64  # of one thread
     register_bytes: i64  # of one warp
+    undefined_bytes: i64  # leading register bytes: definedness masks, all lanes undefined at the start
+    next_block: i64  # next block to claim; native threads share it
+    last_block: i64
     full_code: Ptr[u8]
     masked_code: Ptr[u8]
     stop: i32  # set by whoever ends the launch: 1 finding, 2 budget, 3 trap, 4 wall clock
     trace_limit: i32
     trace: Ptr[TraceRecord]
     trace_count: i64
-    fuel: i64  # warp instructions left for the whole launch
     race_epoch: u64
     printf: Ptr[u8]
     printf_bytes: i64
@@ -200,11 +209,12 @@ class Thread(Record):
     findings: Ptr[Finding]
     n_findings: i32
     max_findings: i32
-    next_block: i64
-    fuel: i64
+    blocks_done: i64
+    fuel: i64  # warp instructions left in the slice
+    budget: i64  # and left in this call
     issued: u64
     accesses: u64
-    clock: u64
+    clock: u64  # virtual time in warp instructions, advanced by sleeping too
     index: i32
     need_masked: i32
 
@@ -225,8 +235,8 @@ class Block(Record):
     local_words: Ptr[u8]
     epoch: u64  # barriers passed by this block
     live_warps: i32
-    exit_line: i32  # line of the latest exit of a thread, for synccheck
-    progress: u64
+    running: i32  # started and not yet at its end
+    exit_site: i32  # of the latest exit of a thread, for synccheck
     barriers: Array[Barrier, 16]
 
 
@@ -242,14 +252,18 @@ class Warp(Record):
     masked: i32
     full: u32  # lanes that exist
     alive: u32  # lanes that have not exited
-    barrier: i32
-    barrier_threads: i32
-    barrier_line: i32
-    barrier_value: i32  # result of a reducing barrier
-    barrier_op: i32
-    barrier_predicate: u32
-    force: i32
-    yields: i32
+    barrier: i32  # id of the barrier waited at
+    barrier_threads: i32  # its thread count, 0 for the whole block
+    barrier_site: i32
+    barrier_value: i32  # result of a reducing barrier: threads whose predicate was true
+    barrier_expected: i32  # threads that took part
+    parked_barrier: i32  # site of a barrier at which some lanes wait for the rest of the warp, or -1
+    barrier_mask: u32  # lanes that arrived
+    barrier_predicate: u32  # their predicates, for a reducing barrier
+    barrier_divergent: i32  # the barrier stands where only some threads come by
+    force: i32  # run the lowest parked group although named lanes are missing
+    rotate: i32  # masked code: pick another group first, so that lanes which spin cannot starve the others
+    slices: i32  # slices of fuel used up without reaching a barrier or the end
     sync_epoch: u64  # warp-level synchronisations passed
     tid_x: Array[u32, 32]
     tid_y: Array[u32, 32]
@@ -259,4 +273,10 @@ class Warp(Record):
 ATOMIC_CODES = {
     name: code
     for code, name in enumerate(("add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec"))
+}
+ATOMIC_TYPES = {
+    name: code
+    for code, name in enumerate(
+        ("u32", "s32", "u64", "s64", "b16", "b32", "b64", "f16", "bf16", "f32", "f64", "f16x2", "bf16x2")
+    )
 }

@@ -1,0 +1,1 @@
+"""Module → LLVM IR → machine code for 32-lane warps."""

@@ -1,0 +1,198 @@
+"""What is decided once per kernel and block shape, before any code is written: blocks, slots, addresses, sites."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from simt.codegen.prepare import prepare
+from simt.codegen.uniform import Uniformity, analyse, row_specials, spins
+from simt.engine.state import GLOBAL_BASE, PARAM_WINDOW
+from simt.ptx.cfg import Cfg, build
+from simt.ptx.lines import student_line
+from simt.ptx.liveness import Liveness, liveness
+from simt.ptx.reach import reachable
+from simt.ptx.syntax import Function, Instruction, Module, Variable
+from simt.ptx.types import PtxType
+
+__all__ = ["Placed", "Plan", "SiteInfo", "make_plan"]
+
+MODULE_BASE = GLOBAL_BASE - (1 << 44)  # module variables lie below the buffers
+MODULE_GAP = 1 << 20
+SYNCHRONISING = frozenset(["shfl", "vote", "match", "redux", "elect"])
+
+
+@dataclass(frozen=True, slots=True)
+class SiteInfo:
+    """A place in the program that counts or reports: a memory instruction, a barrier, an exit, a shuffle."""
+
+    instruction: Instruction
+    line: int | None
+    scope: int
+    access: int
+    element_bytes: int = 0
+    n_elements: int = 1
+    flags: int = 0
+    atomic: int = 0
+    atomic_type: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A module variable with its virtual address."""
+
+    variable: Variable
+    address: int
+
+
+@dataclass
+class Plan:
+    """A kernel ready to be written as LLVM IR.
+
+    `slots` are byte offsets of registers in a warp's register file, `shared` and `local` offsets of variables,
+    `placed` module variables; `sites` fills while code is written, the same for full and masked code.
+    """
+
+    module: Module
+    function: Function
+    cfg: Cfg
+    live: Liveness
+    uniformity: Uniformity
+    block_dim: tuple[int, int, int]
+    spins: bool
+    slots: dict[str, int] = field(default_factory=dict)
+    register_bytes: int = 0
+    shared: dict[str, int] = field(default_factory=dict)
+    static_shared_bytes: int = 0
+    local: dict[str, int] = field(default_factory=dict)
+    local_bytes: int = 0
+    placed: dict[str, Placed] = field(default_factory=dict)
+    params: dict[str, int] = field(default_factory=dict)
+    param_bytes: int = 0
+    sites: dict[int, int] = field(default_factory=dict)  # id of instruction -> index
+    site_infos: list[SiteInfo] = field(default_factory=list)
+    file_name: str = "kernel.cu"
+    undefined_bytes: int = 0  # definedness masks, at the start of the register file
+    loop_cost: dict[int, int] = field(default_factory=dict)  # loop header -> instructions of one round
+
+    @property
+    def row_specials(self) -> set[str]:
+        return row_specials(self.block_dim)
+
+    def line(self, instruction: Instruction) -> int | None:
+        return student_line(instruction.location, self.module, self.file_name)
+
+    def site(self, instruction: Instruction, info) -> int:
+        """The index of an instruction's site; `info` makes the row the first time."""
+        index = self.sites.get(id(instruction))
+        if index is None:
+            index = len(self.site_infos)
+            self.site_infos.append(info())
+            self.sites[id(instruction)] = index
+        return index
+
+    def is_uniform(self, register: str) -> bool:
+        return register in self.uniformity.registers
+
+
+def is_barrier(instruction: Instruction) -> bool:
+    return instruction.name in ("bar", "barrier") and "warp" not in instruction.mods
+
+
+def is_synchronising(instruction: Instruction) -> bool:
+    """Whether lanes named by a mask meet here."""
+    return (instruction.name in SYNCHRONISING and "sync" in instruction.mods) or (
+        instruction.name == "bar" and "warp" in instruction.mods
+    )
+
+
+def make_plan(module: Module, kernel: str, block_dim: tuple[int, int, int], file_name: str = "kernel.cu") -> Plan:
+    """Decides everything that full and masked code share.
+
+    Raises:
+        Unsupported: an instruction, call or variable that simt does not run.
+    """
+    function = prepare(module, module.functions[kernel])
+    cfg = build(
+        function,
+        split_before=lambda i: is_barrier(i) or is_synchronising(i),
+        split_after=lambda i: is_barrier(i) or i.name == "trap",
+    )
+    plan = Plan(module, function, cfg, liveness(cfg), analyse(cfg, block_dim), block_dim, spins(cfg), file_name=file_name)
+    _place_registers(plan)
+    _place_variables(plan)
+    for loop in cfg.loops:
+        plan.loop_cost[loop.header] = sum(len(cfg.blocks[index].instructions) for index in loop.blocks)
+    return plan
+
+
+def slot_bytes(kind: PtxType, uniform: bool) -> int:
+    """Bytes of a register in the register file: predicates are one bit a lane, at least one word."""
+    if uniform:
+        return 16 if kind.bits == 128 else 8
+    return 4 if kind.bits == 1 else 32 * max(kind.n_bytes, 2)
+
+
+def _place_registers(plan: Plan) -> None:
+    crossing = set().union(*plan.live.live_in, *plan.live.live_out)
+    kinds = plan.function.registers
+    offset = 0
+    for name in sorted(crossing, key=lambda n: (-slot_bytes(kinds[n], plan.is_uniform(n)), n)):
+        plan.slots[name] = offset
+        offset += slot_bytes(kinds[name], plan.is_uniform(name))
+    plan.register_bytes = -(-offset // 64) * 64
+
+
+def _align(offset: int, alignment: int) -> int:
+    return -(-offset // alignment) * alignment
+
+
+def _place_variables(plan: Plan) -> None:
+    used = reachable(plan.module, plan.function.name)
+    module_variables = [plan.module.variables[name] for name in used.variables]
+    own = [v for v in plan.function.variables if v.space in ("shared", "local")]
+    _place_shared(plan, [v for v in (*module_variables, *own) if v.space == "shared"])
+    for variable in own:
+        if variable.space == "local":
+            plan.local_bytes = _align(plan.local_bytes, variable.align)
+            plan.local[variable.name] = plan.local_bytes
+            plan.local_bytes += variable.n_bytes
+    plan.local_bytes = _align(plan.local_bytes, 16)
+    address = MODULE_BASE
+    for variable in (*module_variables, *(v for v in plan.function.variables if v.space in ("global", "const"))):
+        if variable.space in ("global", "const"):
+            plan.placed[variable.name] = Placed(variable, address)
+            address = _align(address + variable.n_bytes + MODULE_GAP, 256)
+    for variable in plan.function.params:
+        plan.param_bytes = _align(plan.param_bytes, variable.align)
+        plan.params[variable.name] = plan.param_bytes
+        plan.param_bytes += variable.n_bytes
+
+
+def _place_shared(plan: Plan, variables: Iterable[Variable]) -> None:
+    """Static arrays first, by falling alignment as ptxas does; every unsized extern array begins at their end."""
+    dynamic = [v for v in variables if v.extern or v.count == 0]
+    offset = 0
+    for variable in variables:
+        if variable not in dynamic:
+            offset = _align(offset, max(variable.align, 16 if variable.n_bytes >= 16 else 1))
+            plan.shared[variable.name] = offset
+            offset += variable.n_bytes
+    plan.static_shared_bytes = offset
+    for variable in dynamic:
+        plan.shared[variable.name] = _align(offset, max(variable.align, 16))
+
+
+def symbol_address(plan: Plan, name: str) -> int | None:
+    """What `mov %rd, name` gives: an offset in the variable's own space, or a virtual address."""
+    if name in plan.shared:
+        return plan.shared[name]
+    if name in plan.local:
+        return plan.local[name]
+    if name in plan.placed:
+        return plan.placed[name].address
+    if name in plan.params:
+        return PARAM_WINDOW + plan.params[name]
+    return None
+
+

@@ -1,0 +1,319 @@
+"""Scheduler of one block: runs its warps, releases barriers, and says why a block cannot go on.
+
+Warps take turns; a warp runs until it waits at a barrier, is done, or has used up its slice of fuel. Everything that
+must survive a return lives in the records, so a block resumes wherever it stopped.
+"""
+
+from __future__ import annotations
+
+import enum
+
+from simt.engine.findings import DEADLOCK_BARRIER, DIVERGENT, EXITED_THREADS, record
+from simt.engine.native import native
+from simt.engine.races import start_races
+from simt.engine.records import Ptr, i32, i64, u8, u32, u64, void
+from simt.engine.state import Barrier, Block, CheckBit, Exit, Launch, Thread, Warp, WarpStatus
+
+__all__ = ["Outcome", "run_blocks", "start_block", "start_warps"]
+
+
+class Outcome(enum.IntEnum):
+    """What `run_blocks` returns to Python."""
+
+    FINISHED = 0
+    NEED_MASKED = 1  # translate the masked code, then call again
+    STOPPED = 2
+    PAUSED = 3  # fuel for this call is used up: look at the clock, then call again
+
+
+SLICE = 100_000  # warp instructions a warp may issue before others get a turn
+
+
+@native
+def warp_of(block: Ptr[Block], index: i32) -> Ptr[Warp]:
+    return cast(Ptr[Warp], block.warps) + index
+
+
+@native
+def start_warps(block: Ptr[Block]) -> void:
+    """Thread coordinates and lane masks: the same for every block that uses this state."""
+    launch = block.launch
+    total = launch.threads_per_block
+    for index in range(block.n_warps):
+        warp = warp_of(block, index)
+        full: u32 = 0
+        for lane in range(32):
+            thread: u32 = u32(index) * 32 + u32(lane)
+            if i32(thread) < total:
+                full = full | (u32(1) << u32(lane))
+            warp.tid_x[lane] = thread % launch.block[0]
+            warp.tid_y[lane] = (thread // launch.block[0]) % launch.block[1]
+            warp.tid_z[lane] = thread // (launch.block[0] * launch.block[1])
+        warp.full = full
+        warp.index = i32(index)
+
+
+@native
+def start_block(block: Ptr[Block], linear: i64) -> void:
+    """The block's coordinates, poisoned shared memory, empty barriers and every warp before its first instruction."""
+    launch = block.launch
+    block.linear = linear
+    block.x = u32(linear % i64(launch.grid[0]))
+    block.y = u32((linear // i64(launch.grid[0])) % i64(launch.grid[1]))
+    block.z = u32(linear // (i64(launch.grid[0]) * i64(launch.grid[1])))
+    block.epoch += 1
+    block.live_warps = block.n_warps
+    block.exit_site = -1
+    words = (launch.shared_bytes + 3) // 4
+    memset(block.shared, 255, words * 4)
+    if launch.checks & CheckBit.INITCHECK:
+        memset(block.shared_words, 0, words)
+    if launch.checks & CheckBit.RACE_SHARED:
+        start_races(block, words)
+    if launch.local_bytes > 0:
+        lanes = i64(block.n_warps) * 32
+        memset(block.local, 255, lanes * launch.local_bytes)
+        if launch.checks & CheckBit.INITCHECK:
+            memset(block.local_words, 0, lanes * ((launch.local_bytes + 3) // 4))
+    for index in range(16):
+        clear_barrier(addr(block.barriers) + index)
+    for index in range(block.n_warps):
+        start_warp(warp_of(block, i32(index)), launch.n_blocks_cfg, launch.undefined_bytes)
+
+
+@native
+def start_warp(warp: Ptr[Warp], n_blocks: i32, undefined_bytes: i64) -> void:
+    warp.status = WarpStatus.READY
+    warp.resume = 0
+    warp.alive = warp.full
+    warp.masked = i32(warp.full != 4294967295)
+    warp.force = 0
+    warp.rotate = 0
+    warp.slices = 0
+    warp.parked_barrier = -1
+    memset(cast(Ptr[u8], warp.pending), 0, i64(n_blocks) * 4)
+    memset(cast(Ptr[u8], warp.parked), 0, i64(n_blocks) * 4)
+    memset(warp.registers, 255, undefined_bytes)
+    if warp.masked != 0:
+        warp.pending[0] = warp.full
+
+
+@native
+def clear_barrier(barrier: Ptr[Barrier]) -> void:
+    barrier.arrived = 0
+    barrier.expected = 0
+    barrier.site = -1
+    barrier.count_true = 0
+    barrier.waiting = 0
+    barrier.divergent = 0
+
+
+@native
+def run_warp(warp: Ptr[Warp]) -> i32:
+    """Runs generated code until the warp waits, ends, or is out of fuel; answers with an `Exit`."""
+    launch = warp.block.launch
+    while True:
+        if warp.masked == 0:
+            code = call(i32, launch.full_code, warp)
+            if code == Exit.DIVERGED:
+                warp.masked = 1
+                continue
+            return code
+        if is_null(launch.masked_code):
+            return Exit.DIVERGED
+        code = call(i32, launch.masked_code, warp)
+        if code == Exit.RECONVERGED:
+            warp.masked = 0
+            continue
+        return code
+
+
+@native
+def pick(warp: Ptr[Warp]) -> i32:
+    """The pending block of lowest rank that may run, or -1. Lanes parked there join."""
+    n_blocks = warp.block.launch.n_blocks_cfg
+    if warp.rotate != 0:
+        warp.rotate = 0
+        for offset in range(n_blocks):
+            index = n_blocks - 1 - offset
+            if warp.pending[index] != 0:
+                return index
+        return -1
+    for index in range(n_blocks):
+        if warp.pending[index] != 0:
+            warp.pending[index] = warp.pending[index] | warp.parked[index]
+            warp.parked[index] = 0
+            return index
+    for index in range(n_blocks):
+        if warp.parked[index] != 0 and (warp.force != 0 or warp.parked[index] == warp.alive):
+            warp.pending[index] = warp.parked[index]
+            warp.parked[index] = 0
+            warp.parked_barrier = -1
+            return index
+    return -1
+
+
+@native
+def arrive(block: Ptr[Block], warp: Ptr[Warp]) -> void:
+    """Counts a warp's lanes at the barrier it names."""
+    barrier = addr(block.barriers) + warp.barrier
+    if barrier.site < 0:
+        barrier.site = warp.barrier_site
+    elif barrier.site != warp.barrier_site and same_line(block.thread, barrier.site, warp.barrier_site) == 0:
+        if warp.barrier_threads == 0:
+            barrier.divergent = 1
+    barrier.arrived += i32(popcount(warp.barrier_mask))
+    barrier.expected = warp.barrier_threads
+    barrier.divergent = barrier.divergent | warp.barrier_divergent
+    barrier.count_true += i32(popcount(warp.barrier_predicate & warp.barrier_mask))
+
+
+@native
+def same_line(thread: Ptr[Thread], left: i32, right: i32) -> i32:
+    return i32(thread.sites[left].line == thread.sites[right].line)
+
+
+@native
+def live_threads(block: Ptr[Block]) -> i32:
+    total: i32 = 0
+    for index in range(block.n_warps):
+        total += i32(popcount(warp_of(block, i32(index)).alive))
+    return total
+
+
+@native
+def release(block: Ptr[Block], index: i32) -> i32:
+    """Opens barrier `index` when all its threads have arrived; answers whether it did."""
+    barrier = addr(block.barriers) + index
+    if barrier.site < 0:
+        return 0
+    live = live_threads(block)
+    wanted = live if barrier.expected == 0 else barrier.expected
+    if barrier.arrived < wanted:
+        return 0
+    whole = barrier.expected == 0
+    if whole:
+        block.epoch += 1
+        if live < block.launch.threads_per_block or barrier.divergent != 0:
+            report_incomplete(block, barrier, live)
+    for slot in range(block.n_warps):
+        warp = warp_of(block, i32(slot))
+        if warp.status == WarpStatus.AT_BARRIER and warp.barrier == index:
+            warp.status = WarpStatus.READY
+            warp.barrier_value = barrier.count_true
+            warp.barrier_expected = barrier.arrived
+            warp.sync_epoch += 1
+            warp.slices = 0
+    clear_barrier(barrier)
+    return 1
+
+
+@native
+def report_incomplete(block: Ptr[Block], barrier: Ptr[Barrier], live: i32) -> void:
+    if (block.launch.checks & CheckBit.SYNCCHECK) == 0:
+        return
+    total = block.launch.threads_per_block
+    check: i32 = DIVERGENT if barrier.divergent != 0 and live < total else EXITED_THREADS
+    if live == total:
+        check = DIVERGENT
+    other: i32 = block.exit_site if live < total else -1
+    warp = warp_of(block, 0)
+    record(warp, check, barrier.site, other, 0, 0, u64(live), u64(total - live))
+
+
+@native
+def stuck(block: Ptr[Block], warp: Ptr[Warp]) -> i32:
+    """All groups of a warp are parked: at a barrier that not all lanes reach, or at a warp-level synchronisation."""
+    if warp.parked_barrier >= 0:
+        live = i32(popcount(warp.alive))
+        record(warp, DIVERGENT, warp.parked_barrier, -1, 0, 0, u64(live), 0)
+        return 0
+    warp.force = 1
+    return 1
+
+
+@native
+def report_deadlock(block: Ptr[Block]) -> void:
+    for index in range(block.n_warps):
+        warp = warp_of(block, i32(index))
+        if warp.status == WarpStatus.AT_BARRIER:
+            waits = addr(block.barriers) + warp.barrier
+            record(warp, DEADLOCK_BARRIER, warp.barrier_site, -1, warp.barrier_mask, u64(warp.barrier),
+                   u64(waits.arrived), u64(waits.expected))
+            return
+
+
+@native
+def refuel(thread: Ptr[Thread]) -> i32:
+    """Takes the next slice from what this call may still use; 0 when nothing is left."""
+    thread.budget = thread.budget + thread.fuel - SLICE
+    thread.fuel = SLICE
+    return i32(thread.budget > 0 and thread.launch.stop == 0)
+
+
+@native
+def step(block: Ptr[Block], warp: Ptr[Warp]) -> i32:
+    """One turn of a warp; answers with an `Outcome`, FINISHED meaning that the turn went well."""
+    code = run_warp(warp)
+    if code == Exit.DONE:
+        warp.status = WarpStatus.DONE
+        warp.alive = 0
+        block.live_warps -= 1
+    elif code == Exit.BARRIER:
+        warp.status = WarpStatus.AT_BARRIER
+        arrive(block, warp)
+    elif code == Exit.FUEL or code == Exit.YIELD:
+        warp.rotate = 1
+        warp.slices += 1
+        if refuel(block.thread) == 0:
+            return Outcome.PAUSED
+    elif code == Exit.DIVERGED:
+        return Outcome.NEED_MASKED
+    elif code == Exit.STUCK:
+        if stuck(block, warp) == 0:
+            return Outcome.STOPPED
+    else:
+        return Outcome.STOPPED
+    return Outcome.FINISHED
+
+
+@native
+def run_block(block: Ptr[Block]) -> i32:
+    """Runs a started block to its end, or answers why not."""
+    while block.live_warps > 0:
+        moved: i32 = 0
+        for index in range(block.n_warps):
+            warp = warp_of(block, i32(index))
+            if warp.status == WarpStatus.READY:
+                moved = 1
+                code = step(block, warp)
+                if code != Outcome.FINISHED:
+                    return code
+        for barrier in range(16):
+            if release(block, i32(barrier)) != 0:
+                moved = 1
+        if moved == 0 and block.live_warps > 0:
+            report_deadlock(block)
+            return Outcome.STOPPED
+    return Outcome.FINISHED
+
+
+@native
+def run_blocks(block: Ptr[Block]) -> i32:
+    """Runs blocks one after another until the grid is used up; `next_block` is shared by all native threads."""
+    thread = block.thread
+    launch = block.launch
+    while True:
+        if block.running == 0:
+            linear = atomic_add(addr(launch.next_block), 1)
+            if linear >= launch.last_block:
+                return Outcome.FINISHED
+            start_block(block, linear)
+            block.running = 1
+        code = run_block(block)
+        if code != Outcome.FINISHED:
+            return code
+        block.running = 0
+        thread.blocks_done += 1
+        if launch.stop != 0:
+            return Outcome.STOPPED

@@ -1,0 +1,106 @@
+"""What a kernel asks of its machine: leaving, trapping, sleeping, printing, asserting, the time."""
+
+from __future__ import annotations
+
+from simt.engine.findings import ASSERT, TRAP, record
+from simt.engine.native import native
+from simt.engine.records import Ptr, Record, i32, i64, u32, u64, void
+from simt.engine.state import LANES, LOCAL_WINDOW, Barrier, Warp
+
+__all__ = ["SERVICES", "PrintRecord"]
+
+PRINT_BYTES = 256  # argument bytes kept of one printf call; CUDA's own limit is 32 arguments
+
+
+class PrintRecord(Record):
+    """One lane's printf: where its format and arguments stood, and a copy of the arguments."""
+
+    block: i64
+    thread: i32
+    n_bytes: i32
+    text: u64
+
+
+@native
+def leave_kernel(warp: Ptr[Warp], site: i32, lanes: u32) -> void:
+    """Takes lanes out of the warp for good."""
+    if lanes == 0:
+        return
+    warp.alive = warp.alive & ~lanes
+    if site >= 0:
+        warp.block.exit_site = site
+
+
+@native
+def arrive_only(warp: Ptr[Warp], site: i32, number: i32, count: i32, lanes: u32) -> void:
+    """`bar.arrive`."""
+    barrier: Ptr[Barrier] = addr(warp.block.barriers) + number
+    if barrier.site < 0:
+        barrier.site = site
+    barrier.arrived += i32(popcount(lanes))
+    barrier.expected = count
+
+
+@native
+def trap(warp: Ptr[Warp], site: i32, lanes: u32) -> i32:
+    """Ends the launch when any lane traps."""
+    if lanes == 0:
+        return 0
+    record(warp, TRAP, site, -1, lanes, 0, 0, 0)
+    warp.block.launch.stop = 3
+    return 1
+
+
+@native
+def virtual_sleep(warp: Ptr[Warp], nanoseconds: i64, lanes: u32) -> void:
+    """`nanosleep` on the virtual clock, one warp instruction being a nanosecond; it uses up fuel as work would."""
+    if lanes == 0:
+        return
+    thread = warp.thread
+    thread.clock += u64(nanoseconds)
+    thread.fuel -= nanoseconds
+
+
+@native
+def virtual_clock(warp: Ptr[Warp]) -> u64:
+    """The virtual clock in ticks: it moves with every reading and with fuel used."""
+    thread = warp.thread
+    thread.clock += 1
+    return thread.clock + thread.issued - u64(thread.fuel)
+
+
+@native
+def device_printf(warp: Ptr[Warp], lanes: u32, texts: Ptr[u64], values: Ptr[u64]) -> void:
+    """Keeps each lane's format address and argument bytes; Python formats them after the launch."""
+    launch = warp.block.launch
+    size: i64 = 24 + PRINT_BYTES
+    for index in range(LANES):
+        if (lanes >> u32(index)) & 1 == 0:
+            continue
+        place = atomic_add(addr(launch.printf_used), size)
+        if place + size > launch.printf_bytes:
+            continue
+        kept = cast(Ptr[PrintRecord], launch.printf + place)
+        kept.block = warp.block.linear
+        kept.thread = warp.index * 32 + i32(index)
+        kept.text = texts[index]
+        kept.n_bytes = 0
+        offset = values[index] - LOCAL_WINDOW
+        if values[index] >= LOCAL_WINDOW and i64(offset) < launch.local_bytes:
+            kept.n_bytes = i32(min(i64(PRINT_BYTES), launch.local_bytes - i64(offset)))
+            lane = i64(warp.index) * 32 + i64(index)
+            memcpy(launch.printf + place + 24, warp.block.local + lane * launch.local_bytes + i64(offset), kept.n_bytes)
+
+
+@native
+def device_assert(warp: Ptr[Warp], site: i32, lanes: u32, texts: Ptr[u64]) -> void:
+    """A failed device assert; the message's address goes along, the launch ends at its next look."""
+    if lanes == 0:
+        return
+    record(warp, ASSERT, site, -1, lanes, texts[trailing_zeros(lanes)], 0, 0)
+    warp.block.launch.stop = 1
+    warp.thread.fuel = -1
+
+
+SERVICES = (leave_kernel, arrive_only, trap, virtual_sleep, virtual_clock, device_printf, device_assert)
+

@@ -1,0 +1,1 @@
+"""The host's side of a launch: buffers, parameters, native threads, and what is left to read afterwards."""

@@ -1,0 +1,146 @@
+"""Arguments become segments of the virtual address space, and bytes of the parameter block.
+
+Every buffer lies at a 256-byte aligned address with at least 1 MiB of nothing on both sides. Arguments are copied in;
+an output without a value is poisoned with 0xFF bytes (NaN, or -1) and counts as not written.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from simt.codegen.plan import Plan
+from simt.engine.state import GLOBAL_BASE, PARAM_WINDOW, Segment, SegmentFlag
+from simt.events import Argument, Direction
+
+__all__ = ["Buffer", "Memory", "address_of", "bind"]
+
+GAP = 1 << 20  # bytes of unmapped space on each side of a buffer
+ALIGNMENT = 256  # what cudaMalloc promises
+
+
+@dataclass
+class Buffer:
+    """One segment with its host bytes and shadows.
+
+    `data` is (n_bytes,) uint8, `words` (n_words,) uint8 as `Segment.words` says, `writers` (n_words,) int64 or None.
+    """
+
+    name: str
+    base: int
+    data: np.ndarray
+    words: np.ndarray
+    flags: int
+    writers: np.ndarray | None = None
+    races: np.ndarray | None = None
+    argument: Argument | None = None
+    dtype: np.dtype = field(default_factory=lambda: np.dtype(np.uint8))
+    shape: tuple[int, ...] = ()
+
+
+@dataclass
+class Memory:
+    """All buffers by rising address, and the parameter block."""
+
+    buffers: list[Buffer]
+    params: np.ndarray
+    segments: ctypes.Array
+
+
+def address_of(array: np.ndarray | None) -> int | None:
+    """The host address of an array's first byte, None for none."""
+    return None if array is None or array.size == 0 else array.ctypes.data
+
+
+def _words(n_bytes: int, initialised: bool) -> np.ndarray:
+    return np.full(-(-n_bytes // 4) + 16, 0x0F if initialised else 0, np.uint8)
+
+
+def _host_bytes(n_bytes: int) -> np.ndarray:
+    """Bytes with room behind them for whole-word access of a shadow's tail."""
+    return np.empty(n_bytes + 64, np.uint8)[:n_bytes]
+
+
+def _argument_buffer(argument: Argument, base: int) -> Buffer:
+    array = np.ascontiguousarray(argument.value)
+    out = argument.direction is Direction.OUT
+    initialised = argument.initialised if argument.initialised is not None else not out
+    data = _host_bytes(array.nbytes)
+    if initialised:
+        data[:] = array.reshape(-1).view(np.uint8)
+    else:
+        data[:] = 0xFF
+    flags = int(SegmentFlag.WRITABLE)
+    flags |= 0 if initialised else int(SegmentFlag.UNINITIALISED)
+    flags |= int(SegmentFlag.INPUT) if argument.direction is Direction.IN else 0
+    words = _words(array.nbytes, initialised)
+    return Buffer(argument.name, base, data, words, flags, None, None, argument, array.dtype, np.shape(argument.value))
+
+
+def _variable_buffers(plan: Plan, constants: dict[str, bytes]) -> list[Buffer]:
+    found = []
+    for name, placed in plan.placed.items():
+        variable = placed.variable
+        data = _host_bytes(max(variable.n_bytes, 1))
+        data[:] = 0
+        init = constants.get(name, variable.init)
+        data[: len(init)] = np.frombuffer(init, np.uint8)
+        for offset, symbol, addend in variable.relocations:
+            target = plan.placed[symbol].address + addend
+            data[offset : offset + 8] = np.frombuffer(target.to_bytes(8, "little"), np.uint8)
+        flags = int(SegmentFlag.WRITABLE) if variable.space == "global" else 0
+        found.append(Buffer(name, placed.address, data, _words(data.size, True), flags, None, None, None))
+    return found
+
+
+def bind(
+    plan: Plan, arguments: Sequence[Argument], *, want_writers: bool, races: bool, constants: dict[str, bytes] | None = None
+) -> Memory:
+    """Lays out buffers and parameters. The arguments have been checked against the kernel's parameters before."""
+    buffers = _variable_buffers(plan, constants or {})
+    params = np.zeros(plan.param_bytes + 16, np.uint8)
+    base = GLOBAL_BASE
+    for argument, (name, offset) in zip(arguments, plan.params.items(), strict=True):
+        if argument.direction is Direction.SCALAR:
+            raw = scalar_bytes(argument)
+            width = next(v.n_bytes for v in plan.function.params if v.name == name)
+            params[offset : offset + min(width, len(raw))] = np.frombuffer(raw[:width], np.uint8)
+            continue
+        buffer = _argument_buffer(argument, base)
+        pointer = base + argument.offset_bytes
+        params[offset : offset + 8] = np.frombuffer(pointer.to_bytes(8, "little"), np.uint8)
+        base = -(-(base + buffer.data.size + 2 * GAP) // ALIGNMENT) * ALIGNMENT
+        buffers.append(buffer)
+    buffers.append(Buffer("parameters", PARAM_WINDOW, params[: plan.param_bytes], _words(plan.param_bytes, True), 0))
+    buffers.sort(key=lambda b: b.base)
+    return Memory(buffers, params, _segments(buffers, want_writers, races))
+
+
+def scalar_bytes(argument: Argument) -> bytes:
+    """A scalar as CuPy would pass it: a plain Python number is 8 bytes wide."""
+    if argument.python_scalar:
+        return np.asarray(argument.value, np.float64 if isinstance(argument.value, float) else np.int64).tobytes()
+    return np.asarray(argument.value).tobytes()
+
+
+def _segments(buffers: list[Buffer], want_writers: bool, races: bool) -> ctypes.Array:
+    from simt.engine.races import RACE_WORD_BYTES
+
+    segments = (Segment.structure() * len(buffers))()
+    for index, (buffer, segment) in enumerate(zip(buffers, segments, strict=True)):
+        n_words = -(-buffer.data.size // 4)
+        writable = buffer.flags & SegmentFlag.WRITABLE
+        if want_writers and writable and buffer.argument is not None:
+            buffer.writers = np.full(n_words, -1, np.int64)
+        if races and writable:
+            buffer.races = np.zeros(max(n_words, 1) * RACE_WORD_BYTES // 8, np.uint64)
+        segment.base, segment.n_bytes = buffer.base, buffer.data.size
+        segment.host = address_of(buffer.data)
+        segment.words = address_of(buffer.words)
+        segment.writers = address_of(buffer.writers)
+        segment.races = address_of(buffer.races)
+        segment.flags, segment.index = buffer.flags, index
+    return segments

@@ -1,0 +1,220 @@
+"""Runs one launch of a planned kernel on all cores and reads what it left.
+
+Blocks are claimed one at a time by native threads that hold no interpreter lock. Kernels whose result could depend on
+the order of blocks run on one thread in block order, so that every run gives the same answer.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from simt.codegen.jit import Code, compile_ir
+from simt.codegen.lower import lower
+from simt.codegen.plan import Plan
+from simt.codegen.runtime import Runtime, runtime
+from simt.engine.block import Outcome
+from simt.engine.state import ATOMIC_TYPES, Access, CheckBit, SiteFlag
+from simt.events import Argument, Budget
+from simt.runner.buffers import Memory, bind
+from simt.runner.states import LaunchState, ThreadState
+
+__all__ = ["Kernel", "Raw", "check_bits", "run", "usable_cores"]
+
+CALL_FUEL = 4_000_000  # warp instructions of one native call, some tens of milliseconds
+_FLOATS = frozenset(ATOMIC_TYPES[name] for name in ("f16", "bf16", "f32", "f64", "f16x2", "bf16x2"))
+
+
+@dataclass
+class Kernel:
+    """A plan with its machine code; masked code is made when a warp first parts."""
+
+    plan: Plan
+    cache: Path | None = None
+    level: int = 0
+    full: Code | None = None
+    masked: Code | None = None
+    runtime: Runtime | None = None
+    seconds: float = 0.0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def full_address(self) -> int:
+        """Address of the full code, translated at the first call.
+
+        Raises:
+            Unsupported: an instruction that simt does not run.
+        """
+        if self.full is None:
+            started = time.perf_counter()
+            self.runtime = runtime(self.cache)
+            self.full = compile_ir(lower(self.plan, masked=False), level=self.level)
+            self.seconds += time.perf_counter() - started
+        return self.full.address("full")
+
+    def masked_address(self) -> int:
+        with self._lock:
+            if self.masked is None:
+                started = time.perf_counter()
+                self.masked = compile_ir(lower(self.plan, masked=True), level=self.level)
+                self.seconds += time.perf_counter() - started
+        return self.masked.address("masked")
+
+
+@dataclass
+class Raw:
+    """What a launch left: the states that hold counts and findings, the buffers, and how it ended."""
+
+    plan: Plan
+    launch: LaunchState
+    threads: list[ThreadState]
+    memory: Memory
+    outcome: str  # finished, stopped, instructions, seconds
+    blocks_run: int
+    seconds: float
+
+
+def check_bits(checks: frozenset[str], want_writers: bool) -> int:
+    """`Launch.checks` for names of checks."""
+    bits = {
+        "memcheck": CheckBit.MEMCHECK,
+        "racecheck": CheckBit.RACE_SHARED | CheckBit.RACE_GLOBAL,
+        "synccheck": CheckBit.SYNCCHECK,
+        "initcheck": CheckBit.INITCHECK,
+        "coverage": CheckBit.COVERAGE,
+    }
+    value = int(CheckBit.WRITERS) if want_writers else 0
+    for name in checks:
+        value |= int(bits.get(name, 0))
+    return value
+
+
+def usable_cores() -> int:
+    """Cores this process may use: affinity and the cgroup's quota, at least 1."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+    try:
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
+        if quota != "max":
+            cores = min(cores, max(1, int(quota) // int(period)))
+    except (OSError, ValueError):
+        return max(1, cores)
+    return max(1, cores)
+
+
+def _order_matters(plan: Plan) -> bool:
+    """Whether the order of blocks or lanes may show in a result."""
+    if plan.spins or any(i.name == "call" for b in plan.cfg.blocks for i in b.instructions):
+        return True
+    return any(
+        site.access == Access.ATOMIC
+        and site.scope != 1
+        and (site.flags & SiteFlag.RETURNS or site.atomic_type in _FLOATS or site.atomic in (6, 7))
+        for site in plan.site_infos
+    )
+
+
+def run(
+    kernel: Kernel,
+    grid: Sequence[int],
+    block: Sequence[int],
+    shared_bytes: int,
+    arguments: Sequence[Argument],
+    *,
+    checks: int,
+    budget: Budget,
+    threads: int | None = None,
+    trace: int = 0,
+    constants: dict[str, bytes] | None = None,
+) -> Raw:
+    """Runs the whole grid, or until a finding, a budget or the clock ends it."""
+    code = kernel.full_address()
+    plan = kernel.plan
+    if checks & CheckBit.RACE_GLOBAL or trace or _order_matters(plan):
+        threads = 1
+    wanted = min(threads or usable_cores(), grid[0] * grid[1] * grid[2])
+    launch = LaunchState(plan, grid, block, shared_bytes, checks)
+    memory = bind(
+        plan, arguments, want_writers=bool(checks & CheckBit.WRITERS), races=bool(checks & CheckBit.RACE_GLOBAL),
+        constants=constants,
+    )
+    launch.set_memory(memory, budget.printf_bytes, trace)
+    launch.record.full_code = code
+    if kernel.masked is not None:
+        launch.record.masked_code = kernel.masked_address()
+    states = [ThreadState(launch, index) for index in range(wanted)]
+    started = time.perf_counter()
+    meter = _Meter(budget, started + budget.seconds)
+    _run_all(states, lambda state: _drive(kernel, launch, state, meter))
+    seconds = time.perf_counter() - started
+    done = sum(int(state.thread.blocks_done) for state in states)
+    return Raw(plan, launch, states, memory, meter.outcome, done, seconds)
+
+
+class _Meter:
+    """Instructions and time that all native threads of a launch share."""
+
+    def __init__(self, budget: Budget, deadline: float):
+        self.left, self.deadline = budget.warp_instructions, deadline
+        self.outcome = "finished"
+        self.lock = threading.Lock()
+
+    def spend(self, amount: int) -> None:
+        with self.lock:
+            self.left -= amount
+
+    def end(self, outcome: str, launch: LaunchState) -> None:
+        with self.lock:
+            if self.outcome == "finished":
+                self.outcome = outcome
+            launch.record.stop = launch.record.stop or 2
+
+
+def _run_all(states: list[ThreadState], drive: Callable[[ThreadState], None]) -> None:
+    failures: list[BaseException] = []
+
+    def guarded(state: ThreadState) -> None:
+        try:
+            drive(state)
+        except BaseException as error:  # noqa: BLE001 - handed to the caller's thread below
+            failures.append(error)
+
+    workers = [threading.Thread(target=guarded, args=(state,), daemon=True) for state in states[1:]]
+    for worker in workers:
+        worker.start()
+    guarded(states[0])
+    for worker in workers:
+        worker.join()
+    if failures:
+        raise failures[0]
+
+
+def _drive(kernel: Kernel, launch: LaunchState, state: ThreadState, meter: _Meter) -> None:
+    """Calls native code until this thread has no block left."""
+    addresses = kernel.runtime.addresses
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(addresses["start_warps"])(state.block_address)
+    run_blocks = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(addresses["run_blocks"])
+    thread = state.thread
+    while True:
+        given = min(CALL_FUEL, max(meter.left, 1))
+        thread.budget, thread.fuel = given, min(given, 100_000)
+        code = run_blocks(state.block_address)
+        meter.spend(given - max(0, thread.budget))
+        if code == Outcome.FINISHED:
+            return
+        if code == Outcome.NEED_MASKED:
+            launch.record.masked_code = kernel.masked_address()
+        elif code == Outcome.STOPPED:
+            meter.end("stopped", launch)
+            return
+        if meter.left <= 0:
+            meter.end("instructions", launch)
+            return
+        if time.perf_counter() > meter.deadline:
+            meter.end("seconds", launch)
+            return
+        if launch.record.stop:
+            return

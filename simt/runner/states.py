@@ -1,0 +1,114 @@
+"""Memory of a native thread: its counts, and the block it runs with all warps."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+
+import numpy as np
+
+from simt.codegen.plan import Plan
+from simt.engine.state import Block, Finding, Launch, Site, Thread, TraceRecord, Warp
+from simt.runner.buffers import address_of
+
+__all__ = ["LaunchState", "ThreadState"]
+
+MAX_FINDINGS = 512
+CACHE_LINE = 64
+
+
+def _bytes(n_bytes: int) -> np.ndarray:
+    """Zeroed bytes whose first lies on a 64-byte line."""
+    raw = np.zeros(max(n_bytes, 1) + CACHE_LINE, np.uint8)
+    start = -raw.ctypes.data % CACHE_LINE
+    return raw[start : start + max(n_bytes, 1)]
+
+
+class LaunchState:
+    """The `Launch` record and what it points to."""
+
+    def __init__(self, plan: Plan, grid: Sequence[int], block: Sequence[int], shared_bytes: int, checks: int):
+        self.plan = plan
+        self.record = Launch.structure()()
+        r = self.record
+        r.grid[:], r.block[:], r.cluster[:] = tuple(grid), tuple(block), (1, 1, 1)
+        r.threads_per_block = int(np.prod(block))
+        r.warps_per_block = -(-r.threads_per_block // 32)
+        r.checks = checks
+        r.n_sites, r.n_blocks_cfg = len(plan.site_infos), len(plan.cfg.blocks)
+        r.param_bytes, r.local_bytes = plan.param_bytes, plan.local_bytes
+        r.shared_bytes, r.static_shared_bytes = shared_bytes, plan.static_shared_bytes
+        r.register_bytes, r.undefined_bytes = plan.register_bytes, plan.undefined_bytes
+        r.next_block, r.last_block = 0, int(np.prod(grid))
+
+    def set_memory(self, memory, printf_bytes: int, trace: int) -> None:
+        r = self.record
+        r.segments, r.n_segments = ctypes.addressof(memory.segments), len(memory.segments)
+        r.params = address_of(memory.params)
+        self.printf = _bytes(printf_bytes)
+        r.printf, r.printf_bytes, r.printf_used = address_of(self.printf), printf_bytes, 0
+        self.trace = (TraceRecord.structure() * max(trace, 1))()
+        r.trace = ctypes.addressof(self.trace) if trace else None
+        r.trace_limit, r.trace_count = trace, 0
+
+    @property
+    def address(self) -> int:
+        return ctypes.addressof(self.record)
+
+
+class ThreadState:
+    """One native thread's `Thread`, `Block` and `Warp` records with their memory."""
+
+    def __init__(self, launch: LaunchState, index: int):
+        self.launch, plan, r = launch, launch.plan, launch.record
+        self.sites = (Site.structure() * max(len(plan.site_infos), 1))()
+        for site, info, number in zip(self.sites, plan.site_infos, range(len(plan.site_infos)), strict=False):
+            site.scope, site.access = info.scope, info.access
+            site.element_bytes, site.n_elements = info.element_bytes, info.n_elements
+            site.flags, site.atomic, site.index = info.flags, info.atomic, number
+            site.line = info.line or 0
+            site.atomic_type = info.atomic_type
+        self.block_runs = np.zeros(4 * len(plan.cfg.blocks), np.uint64)
+        self.findings = (Finding.structure() * MAX_FINDINGS)()
+        self.thread = Thread.structure()()
+        t = self.thread
+        t.launch, t.index = launch.address, index
+        t.sites, t.block_runs = ctypes.addressof(self.sites), address_of(self.block_runs)
+        t.findings, t.max_findings = ctypes.addressof(self.findings), MAX_FINDINGS
+        self._make_block(plan, r)
+
+    def _make_block(self, plan: Plan, r) -> None:
+        n_warps = r.warps_per_block
+        self.block = Block.structure()()
+        self.warps = (Warp.structure() * n_warps)()
+        b = self.block
+        b.launch, b.thread = self.launch.address, ctypes.addressof(self.thread)
+        b.warps, b.n_warps = ctypes.addressof(self.warps), n_warps
+        words = -(-r.shared_bytes // 4) + 16
+        self.shared, self.shared_words = _bytes(4 * words), _bytes(words)
+        self.shared_races = _bytes(shared_race_bytes(words)) if r.checks else _bytes(0)
+        b.shared, b.shared_words = address_of(self.shared), address_of(self.shared_words)
+        b.shared_races = address_of(self.shared_races)
+        local = n_warps * 32 * r.local_bytes
+        self.local, self.local_words = _bytes(local + 64), _bytes(n_warps * 32 * (-(-r.local_bytes // 4)) + 64)
+        b.local, b.local_words = address_of(self.local), address_of(self.local_words)
+        stride = plan.undefined_bytes + plan.register_bytes + CACHE_LINE
+        self.registers = _bytes(n_warps * stride)
+        self.groups = np.zeros((n_warps, 2, len(plan.cfg.blocks) + 1), np.uint32)
+        for index, warp in enumerate(self.warps):
+            warp.block, warp.thread = ctypes.addressof(b), ctypes.addressof(self.thread)
+            warp.registers = address_of(self.registers) + index * stride
+            warp.pending, warp.parked = (self.groups[index, part].ctypes.data for part in (0, 1))
+            warp.index = index
+
+    @property
+    def block_address(self) -> int:
+        return ctypes.addressof(self.block)
+
+
+def shared_race_bytes(words: int) -> int:
+    from simt.engine.races import SHARED_RACE_WORD_BYTES
+
+    return words * SHARED_RACE_WORD_BYTES
+
+

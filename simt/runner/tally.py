@@ -1,0 +1,71 @@
+"""Counts of all native threads and sites → `Counters`, in total and by source line."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+import numpy as np
+
+from simt.codegen.plan import Plan
+from simt.codegen.stats import block_stats
+from simt.counters import Counters
+from simt.engine.state import Access
+from simt.runner.states import ThreadState
+
+__all__ = ["tally"]
+
+# How a site's four counts of one scope are called, by access: requests, sectors or wavefronts, excess, bytes.
+_NAMES = {
+    (0, Access.LOAD): ("global_load_requests", "global_load_sectors", None, "global_load_bytes"),
+    (0, Access.STORE): ("global_store_requests", "global_store_sectors", None, "global_store_bytes"),
+    (0, Access.ATOMIC): ("atomic_global_requests", "atomic_global_sectors", None, None),
+    (1, Access.LOAD): (
+        "shared_load_requests", "shared_load_wavefronts", "shared_load_excess", "shared_load_bytes",
+    ),
+    (1, Access.STORE): (
+        "shared_store_requests", "shared_store_wavefronts", "shared_store_excess", "shared_store_bytes",
+    ),
+    (1, Access.ATOMIC): ("atomic_shared_requests", "atomic_shared_wavefronts", None, None),
+    (2, Access.LOAD): ("local_load_requests", "local_load_sectors", None, None),
+    (2, Access.STORE): ("local_store_requests", "local_store_sectors", None, None),
+    (2, Access.ATOMIC): ("local_store_requests", "local_store_sectors", None, None),
+}  # fmt: skip
+_PER_LANE = frozenset(["fma_lane_instructions", "flops"])
+
+
+def tally(plan: Plan, threads: Sequence[ThreadState]) -> tuple[Counters, dict[int, Counters]]:
+    """(total, by line); what belongs to no line of the student's text stands under line 0."""
+    rows: dict[int, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    runs = sum(thread.block_runs.astype(np.int64) for thread in threads)
+    _count_blocks(plan, runs.reshape(-1, 4), rows)
+    _count_sites(plan, threads, rows)
+    total: dict[str, int] = defaultdict(int)
+    for row in rows.values():
+        for name, value in row.items():
+            total[name] += value
+    return Counters(**total), {line: Counters(**row) for line, row in sorted(rows.items())}
+
+
+def _count_blocks(plan: Plan, runs: np.ndarray, rows) -> None:
+    for stats, (full, masked, lanes, parted) in zip(block_stats(plan), runs.tolist(), strict=True):
+        times, lane_times = full + masked, 32 * full + lanes
+        if not times:
+            continue
+        for (line, name), amount in stats.counts.items():
+            rows[line][name] += amount * (lane_times if name in _PER_LANE else times)
+            if name == "instructions":
+                rows[line]["lane_instructions"] += amount * lane_times
+        if stats.branch_line is not None and parted:
+            rows[stats.branch_line]["divergent_branches"] += parted
+
+
+def _count_sites(plan: Plan, threads: Sequence[ThreadState], rows) -> None:
+    for index, info in enumerate(plan.site_infos):
+        row = rows[info.line or 0]
+        for scope in range(3):
+            names = _NAMES[scope, Access(info.access)]
+            for column, name in enumerate(names):
+                value = sum(thread.sites[index].counts[4 * scope + column] for thread in threads)
+                if name is not None and value:
+                    row[name] += value
