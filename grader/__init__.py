@@ -5,15 +5,16 @@ Lazy by module `__getattr__`: a worker process that imports `grader.model` loads
 
 from __future__ import annotations
 
-__all__ = ["chart", "check", "device", "hint", "predict", "progress"]
+__all__ = ["__version__", "chart", "check", "device", "hint", "predict"]
 
+# name -> (module, attribute); None is the module itself.
 _HOME = {
+    "__version__": ("grader.version", "VERSION"),
     "chart": ("grader.charts", None),
     "check": ("grader.lesson", "check"),
     "device": ("grader.lesson", "device"),
     "hint": ("grader.lesson", "hint"),
     "predict": ("grader.lesson", "predict"),
-    "progress": ("grader.lesson", "progress"),
 }
 
 
@@ -28,4 +29,4 @@ def __getattr__(name: str):
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted([*globals(), *_HOME])

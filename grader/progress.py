@@ -17,7 +17,8 @@ from pathlib import Path
 
 from grader.model import Report, Verdict
 
-__all__ = ["Attempt", "Frozen", "Progress", "ProgressFile", "Standing", "standing"]
+__all__ = ["Attempt", "Frozen", "Progress", "ProgressFile", "Standing", "course_folder",
+           "lessons_folder", "standing"]
 
 SCHEMA = 1
 ENVIRONMENT = "WARPWISE_PROGRESS"
@@ -53,13 +54,11 @@ class Progress:
         answers: digest → attempt.
         hints: exercise id → hints read.
         frozen: exercise id → the frozen score.
-        revealed: exercise id → digest of the prediction that stood when its explanation was first shown.
     """
 
     answers: dict[str, Attempt] = field(default_factory=dict)
     hints: dict[str, int] = field(default_factory=dict)
     frozen: dict[str, Frozen] = field(default_factory=dict)
-    revealed: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,11 +132,6 @@ class ProgressFile:
 
         return self._change(fix).frozen[exercise_id]
 
-    def reveal(self, exercise_id: str, digest: str) -> str:
-        """Notes that the explanation of a prediction was shown; returns the digest that stood at the first time."""
-        after = self._change(lambda p: replace(p, revealed={exercise_id: digest} | p.revealed))
-        return after.revealed[exercise_id]
-
     def _change(self, step: Callable[[Progress], Progress]) -> Progress:
         with self._lock():
             before = self.read()
@@ -155,9 +149,19 @@ class ProgressFile:
             yield
 
 
+def course_folder() -> Path:
+    """The top of a clone or an unpacked bundle, whatever the working folder."""
+    return Path(__file__).resolve().parent.parent
+
+
+def lessons_folder() -> Path:
+    """Where the student's own lessons are."""
+    return course_folder() / "lessons"
+
+
 def default_path() -> Path:
-    """`.course/progress.json` beside the package: in a clone or an unpacked bundle, whatever the working folder."""
-    return Path(__file__).resolve().parent.parent / ".course" / "progress.json"
+    """`.course/progress.json` at the top of the course."""
+    return course_folder() / ".course" / "progress.json"
 
 
 def _with_report(progress: Progress, report: Report) -> Progress:
@@ -186,7 +190,6 @@ def _from_json(data) -> Progress:
         answers={digest: Attempt(**attempt) for digest, attempt in data["answers"].items()},
         hints={exercise_id: int(count) for exercise_id, count in data["hints"].items()},
         frozen={exercise_id: Frozen(**frozen) for exercise_id, frozen in data["frozen"].items()},
-        revealed=dict(data["revealed"]),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -72,7 +72,7 @@ def sectors_of(request: MemoryRequest) -> dict[int, dict[int, int]]:
     return touched
 
 
-def _cells(row: int, request: MemoryRequest) -> Iterator[dict[str, object]]:
+def _cells(row: int, request: MemoryRequest) -> Iterator[dict[str, Any]]:
     for sector, lanes in sectors_of(request).items():
         starts = {int(request.addresses[lane]) for lane in lanes}
         used = min(SECTOR_BYTES, _distinct_bytes(sector, starts, request.size))
@@ -90,7 +90,7 @@ def _distinct_bytes(sector: int, starts: set[int], size: int) -> int:
     return len({byte for start in starts for byte in range(max(start, low), min(start + size, high))})
 
 
-def _totals(drawn: Sequence[MemoryRequest]) -> list[dict[str, object]]:
+def _totals(drawn: Sequence[MemoryRequest]) -> list[dict[str, Any]]:
     return [
         {"request": _label(row, request), "says": f"{count} sector{'' if count == 1 else 's'}"}
         for row, request in enumerate(drawn)
@@ -104,11 +104,11 @@ def _label(row: int, request: MemoryRequest) -> str:
     return f"{row + 1}. {request.access}{line}, block ({block}) warp {request.warp}"
 
 
-def _span(cells: Sequence[dict[str, object]]) -> int:
+def _span(cells: Sequence[dict[str, Any]]) -> int:
     return max((int(cell["sector"]) for cell in cells), default=0) + 1
 
 
-def _sector_axis(cells: Sequence[dict[str, object]]) -> altair.Axis:
+def _sector_axis(cells: Sequence[dict[str, Any]]) -> altair.Axis:
     import altair as alt
 
     step = max(1, _span(cells) // 16)

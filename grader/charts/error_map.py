@@ -68,11 +68,11 @@ def error_map(
     if side >= 12:
         layers.append(base.mark_text(fontWeight="bold", fontSize=11, color="#111418").encode(text="sign:N"))
     wrong = int(np.count_nonzero(kinds != RIGHT))
-    subtitle = f"{wrong} of {kinds.size} elements wrong" + (f"; the first {height} × {width} shown" if kinds.size > len(cells) else "")
-    chart = alt.layer(*layers).properties(
-        width=alt.Step(side), height=alt.Step(side), title=alt.TitleParams(title or "Where the result is wrong", subtitle=subtitle)
+    cut = f"; the first {height} × {width} shown" if kinds.size > len(cells) else ""
+    heading = alt.TitleParams(
+        title or "Where the result is wrong", subtitle=f"{wrong} of {kinds.size} elements wrong{cut}"
     )
-    return finish(chart, dark)
+    return finish(alt.layer(*layers).properties(width=alt.Step(side), height=alt.Step(side), title=heading), dark)
 
 
 def classify(

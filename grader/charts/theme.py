@@ -7,7 +7,7 @@ the same thing in each chart. Value scales run through one hue and stay ordered 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import altair
@@ -32,7 +32,7 @@ def rows(values: Iterable[Mapping[str, object]]) -> altair.Data:
     return altair.Data(values=[dict(value) for value in values])
 
 
-def finish(chart: altair.TopLevelMixin, dark: bool | None = None) -> altair.TopLevelMixin:
+def finish(chart: Any, dark: bool | None = None) -> altair.TopLevelMixin:
     """The chart on a clear ground with quiet axes; `dark` fixes the colour of its text, None leaves it to the page."""
     chart = (
         chart.configure(background="transparent", font=_FONT)

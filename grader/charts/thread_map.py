@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -80,7 +80,7 @@ def _as_grid(writers: np.ndarray, columns: int) -> tuple[np.ndarray, bool]:
     return shown, shown.size < writers.size
 
 
-def _cell(row: int, column: int, writer: int, threads_per_block: int, flat_columns: int) -> dict[str, object]:
+def _cell(row: int, column: int, writer: int, threads_per_block: int, flat_columns: int) -> dict[str, Any]:
     nobody = writer < 0
     return {
         "row": row * flat_columns if flat_columns else row,

@@ -16,10 +16,10 @@ from grader.model import CaseResult, GoalResult, GoalState, Report, Timing, Verd
 from grader.report import wording
 from grader.report.card_counters import counters_section
 from grader.report.listing import excerpt_lines, listing
-from grader.report.wording import Context
-from simt.diagnostics import Diagnostic, Severity
+from grader.report.wording import NO_CONTEXT, Context
+from simt.diagnostics import Diagnostic
 
-__all__ = ["card"]
+__all__ = ["card", "hints_fold", "style"]
 
 _SIGNS = {"pass": "✓", "goal_missed": "◐"}
 _TONES = {"pass": "good", "goal_missed": "open"}
@@ -28,7 +28,7 @@ _FINDINGS_OPEN = 3
 _CODE = re.compile(r"`([^`\n]+)`")
 
 
-def card(report: Report, context: Context = Context()) -> str:
+def card(report: Report, context: Context = NO_CONTEXT) -> str:
     """The card's HTML, style included."""
     status = wording.status(report)
     sections = [
@@ -45,7 +45,7 @@ def card(report: Report, context: Context = Context()) -> str:
     ]
     label = escape(f"{report.exercise_id}: {wording.headline(report)}")
     return (
-        f"<style>{_css()}</style>"
+        f"<style>{style()}</style>"
         f'<section class="ww ww-tone-{_TONES.get(status, "bad")}" role="status" aria-label="{label}"'
         f' data-status="{escape(status)}" data-exercise="{escape(report.exercise_id)}"'
         f' data-points="{report.score:g}" data-max-points="{report.max_score:g}"'
@@ -54,7 +54,8 @@ def card(report: Report, context: Context = Context()) -> str:
 
 
 @cache
-def _css() -> str:
+def style() -> str:
+    """The card's style sheet, for other pieces that are shown beside it."""
     return (files("grader") / "assets" / "card.css").read_text(encoding="utf-8")
 
 
@@ -73,14 +74,19 @@ def _message(report: Report) -> str:
 
 
 def _next(report: Report, context: Context) -> str:
-    hint = ""
-    if context.hint and not report.passed:
-        left = f" ({context.hints_left} left)" if context.hints_left > 1 else " (the last one)"
-        hint = f"<details><summary>Next hint{left}</summary><p>{_prose(context.hint)}</p></details>"
+    hints = "" if report.passed else hints_fold(context.hints)
     return (
         f'<div class="ww-next"><span class="ww-label">Next</span>'
-        f"<div><p>{_prose(wording.next_step(report, context))}</p>{hint}</div></div>"
+        f"<div><p>{_prose(wording.next_step(report, context))}</p>{hints}</div></div>"
     )
+
+
+def hints_fold(hints: tuple[str, ...]) -> str:
+    """Hints as folds in each other, so that the next one is seen only after the one before it was opened."""
+    folds = ""
+    for number, hint in reversed(list(enumerate(hints, start=1))):
+        folds = f"<details><summary>Hint {number} of {len(hints)}</summary><p>{_prose(hint)}</p>{folds}</details>"
+    return folds
 
 
 def _findings(report: Report, context: Context) -> str:
@@ -116,7 +122,7 @@ def _excerpt(finding: Diagnostic, context: Context) -> str:
     focus = [line for line in (finding.line, finding.also_line) if line and line <= count]
     if not focus:
         return ""
-    marks = {line: "also" for line in focus}
+    marks = dict.fromkeys(focus, "also")
     if finding.line:
         marks[finding.line] = str(finding.severity)
     return listing(context.source, marks, shown=excerpt_lines(count, focus))

@@ -113,7 +113,7 @@ def _read_case(data) -> CaseResult:
 
 
 def _goal(goal: GoalResult) -> dict[str, object]:
-    return _fields(goal) | {"state": str(goal.state), "basis": str(goal.basis)}
+    return (_fields(goal) or {}) | {"state": str(goal.state), "basis": str(goal.basis)}
 
 
 def _read_goal(data) -> GoalResult:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from grader.model import GoalResult, GoalState, Report, Verdict
 from grader.report import wording
-from grader.report.wording import Context
+from grader.report.wording import NO_CONTEXT, Context
+from simt.counters import Counters
 from simt.diagnostics import Diagnostic, Severity
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ _GOAL_MARKS = {
 _CASES_SHOWN = 8
 
 
-def text(report: Report, context: Context = Context(), width: int = 100) -> str:
+def text(report: Report, context: Context = NO_CONTEXT, width: int = 100) -> str:
     """The report as plain text, no escape codes: what `renderable` shows without a terminal."""
     import io
 
@@ -40,13 +41,13 @@ def text(report: Report, context: Context = Context(), width: int = 100) -> str:
     return sink.getvalue()
 
 
-def summary_line(report: Report, context: Context = Context()) -> str:
+def summary_line(report: Report, context: Context = NO_CONTEXT) -> str:
     """One line: sign, exercise, headline, points."""
     sign, _ = _mark(report)
     return f"{sign} {report.exercise_id}: {wording.headline(report)}, {wording.points_text(report)}"
 
 
-def renderable(report: Report, context: Context = Context()) -> RenderableType:
+def renderable(report: Report, context: Context = NO_CONTEXT) -> RenderableType:
     """Everything a student needs to read, most important first, as one rich group."""
     from rich.console import Group
 
@@ -61,7 +62,7 @@ def renderable(report: Report, context: Context = Context()) -> RenderableType:
     if report.timing is not None:
         parts.append(_indented(f"speed-up: {wording.timing_text(report.timing)}"))
     if report.counters is not None and report.verdict is Verdict.PASS:
-        parts.append(_indented(_counter_line(report), "dim"))
+        parts.append(_indented(_counter_line(report.counters), "dim"))
     if report.printed:
         parts.append(_indented("printed by the kernel:\n" + report.printed.rstrip("\n"), "dim"))
     parts.append(_next(report, context))
@@ -145,9 +146,9 @@ def _goals(goals: tuple[GoalResult, ...]) -> RenderableType:
     return body
 
 
-def _counter_line(report: Report) -> str:
+def _counter_line(counters: Counters) -> str:
     wanted = ("sectors per request", "ways", "lane efficiency")
-    rows = [row for row in wording.counter_rows(report.counters) if row.label in wanted]
+    rows = [row for row in wording.counter_rows(counters) if row.label in wanted]
     return "counters: " + "; ".join(f"{row.group.lower()} {row.value} {row.label}" for row in rows)
 
 
@@ -156,8 +157,8 @@ def _next(report: Report, context: Context) -> RenderableType:
 
     body = Text("  next: ", style="bold")
     body.append(wording.next_step(report, context), style="default")
-    if context.hints_left and not report.passed:
-        body.append(f" ({context.hints_left} hints left: `hint {report.exercise_id}`)", style="dim")
+    if context.hints and not report.passed:
+        body.append(f" ({len(context.hints)} hints: `hint {report.exercise_id}`)", style="dim")
     return body
 
 

@@ -14,8 +14,9 @@ from simt.counters import NCU, Counters
 from simt.diagnostics import Diagnostic, Severity
 
 __all__ = [
-    "Context", "CounterRow", "case_label", "counter_rows", "findings", "goal_text", "headline", "lanes_text",
-    "metric_name", "next_step", "number", "points_text", "sentence", "shape_text", "status", "thread_text", "timing_text", "where",
+    "HEADLINES", "NO_CONTEXT", "Context", "CounterRow", "case_label", "counter_rows", "findings", "goal_text", "headline",
+    "lanes_text", "metric_name", "next_step", "number", "points_text", "sentence", "shape_text", "status", "thread_text",
+    "timing_text", "where",
 ]
 
 
@@ -27,16 +28,18 @@ class Context:
         title: the exercise's title.
         source: canonical CUDA text that the report's lines count in.
         origin: (file, 1-based line of the text's first line in it), to say where to look.
-        hint: the next hint that has not been read, and `hints_left` how many remain with it.
+        hints: every hint, in the order they are given.
         next_exercise: (id, title) of what comes after this one.
     """
 
     title: str = ""
     source: str = ""
     origin: tuple[str, int] | None = None
-    hint: str = ""
-    hints_left: int = 0
+    hints: tuple[str, ...] = ()
     next_exercise: tuple[str, str] | None = None
+
+
+NO_CONTEXT = Context()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,17 +93,6 @@ NEXT_STEPS: dict[Verdict, str] = {
     Verdict.NOT_SUPPORTED: "Run it on a device that has what is named above (`doctor` lists what this machine has).",
     Verdict.INTERNAL_ERROR: "This is our fault, not yours: keep the answer and tell your instructor what is written above.",
 }
-
-METRIC_NAMES: dict[str, str] = {
-    "speedup": "speed-up over the baseline",
-    "global_load_sectors_per_request": "sectors per global load request",
-    "global_store_sectors_per_request": "sectors per global store request",
-    "shared_load_ways": "ways of shared loads (1 = no bank conflict)",
-    "shared_loads_per_fma": "shared loads per FMA",
-    "lane_efficiency": "lane efficiency",
-    "spill_bytes": "bytes spilled",
-}
-
 
 def status(report: Report) -> str:
     """`pass`, `goal_missed`, or the verdict's own word: the card's `data-status`."""
@@ -181,8 +173,11 @@ def case_label(case: CaseResult) -> str:
 
 
 def metric_name(metric: str) -> str:
-    """A metric as people say it."""
-    return METRIC_NAMES.get(metric, metric.replace("_", " "))
+    """A metric as people say it, by its row in `grader.score.METRICS`."""
+    from grader.score import METRICS
+
+    row = METRICS.get(metric)
+    return row.title if row else metric.replace("_", " ")
 
 
 def goal_text(goal: GoalResult) -> str:

@@ -1,0 +1,77 @@
+"""`python -m grader COMMAND …`: reads the command line, runs one command, turns its outcome into an exit status.
+
+0 everything passed; 1 something did not pass; 2 usage or unreadable input; 3 not supported here; 4 our own failure.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from grader.commands import check, doctor, edit, hint, progress, release, reset, solution, try_kernel, watch
+from grader.commands.status import Refusal, Status
+from grader.console import Output
+
+__all__ = ["COMMANDS", "main"]
+
+COMMANDS = (check, try_kernel, watch, progress, hint, reset, edit, solution, doctor, release)
+
+
+class _Parser(argparse.ArgumentParser):
+    """Errors in our own form and status; argparse would print the usage of everything."""
+
+    def error(self, message: str):
+        raise Refusal(message, f"`{self.prog} --help` shows how it is used")
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of every command."""
+    top = _Parser(prog="grader", description="Checks CUDA answers of the course, with or without a GPU.")
+    commands = top.add_subparsers(metavar="COMMAND", parser_class=_Parser, required=False)
+    for module in COMMANDS:
+        module.add(commands)
+    return top
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command; returns its exit status."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    out = Output("--json" in given)
+    try:
+        return int(_dispatch(given, out))
+    except Refusal as refusal:
+        out.error(refusal.message, refusal.help)
+        out.emit({"error": refusal.message, "help": refusal.help, "status": int(refusal.status)})
+        return int(refusal.status)
+    except KeyboardInterrupt:
+        out.say("stopped; nothing was lost")
+        return 130
+    except BrokenPipeError:
+        # Whoever read standard output has seen enough; Python would complain again at exit.
+        sys.stdout = None
+        return int(Status.PASSED)
+    except Exception as error:
+        return _internal(error, out)
+
+
+def _dispatch(given: list[str], out: Output) -> int:
+    names = [name for module in COMMANDS for name in module.NAMES]
+    if not given or given[0] in ("-h", "--help", "help"):
+        out.say(parser().format_help().rstrip())
+        return Status.PASSED if given else Status.USAGE
+    if not given[0].startswith("-") and given[0] not in names:
+        raise Refusal(f"there is no command {given[0]!r}", f"there are: {', '.join(names)}")
+    parsed = parser().parse_args(given)
+    return parsed.run(parsed, out)
+
+
+def _internal(error: Exception, out: Output) -> int:
+    import os
+    import traceback
+
+    out.error(f"the grader failed: {type(error).__name__}: {error}", "your answer is untouched; please report this")
+    if os.environ.get("WARPWISE_TRACEBACK"):
+        out.say("".join(traceback.format_exception(error)))
+    out.emit({"error": f"{type(error).__name__}: {error}", "status": int(Status.INTERNAL)})
+    return int(Status.INTERNAL)

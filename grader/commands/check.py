@@ -1,0 +1,100 @@
+"""`check PATH…`: the answers in notebooks, read without running them, each judged like in its cell."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from grader.commands.checking import add_device_option, context_of, find_exercise, judge, opened_device, show
+from grader.commands.status import Refusal, Status, status_of
+from grader.console import Output
+from grader.devices.base import Device
+from grader.model import Exercise, Report, Verdict
+
+__all__ = ["NAMES", "add", "notebook_paths", "remember", "run"]
+
+NAMES = ("check",)
+SUFFIXES = (".py", ".ipynb")
+_SKIPPED_FOLDERS = {"__marimo__", "__pycache__", ".ipynb_checkpoints"}
+
+
+def add(commands: argparse._SubParsersAction) -> None:
+    """The command's arguments."""
+    parser = commands.add_parser("check", help="check the answers in notebooks (.py or .ipynb) or folders of them")
+    parser.add_argument("paths", nargs="+", metavar="PATH")
+    parser.add_argument("--exercise", metavar="ID", help="only this exercise")
+    add_device_option(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace, out: Output) -> Status:
+    """Checks every answer of every file; one file or answer that cannot be read costs no other."""
+    only = find_exercise(arguments.exercise) if arguments.exercise else None
+    files = [file for path in arguments.paths for file in notebook_paths(Path(path))]
+    unreadable, reports = 0, []
+    with opened_device(arguments.device) as device:
+        for file in files:
+            found = list(_check_file(file, only, device, out))
+            unreadable += not found
+            reports += found
+    if not reports and only is not None:
+        raise Refusal(f"none of the files answers {only.id}", f"its lesson is {only.lesson}")
+    _summary(reports, out)
+    status = status_of(reports)
+    return Status.USAGE if unreadable and status is not Status.INTERNAL else status
+
+
+def notebook_paths(path: Path) -> list[Path]:
+    """`path` itself, or the notebooks in a folder, sorted; updates' `.new.py` files are not answers."""
+    if not path.exists():
+        raise Refusal(f"there is no {path}", "give a .py or .ipynb file, or a folder of them")
+    if not path.is_dir():
+        return [path]
+    found = sorted(
+        file
+        for file in path.rglob("*")
+        if file.suffix in SUFFIXES
+        and not file.name.endswith((".new.py", "__init__.py"))
+        and not _SKIPPED_FOLDERS & set(file.relative_to(path).parts)
+    )
+    if not found:
+        raise Refusal(f"{path} holds no .py or .ipynb file", "give the folder of the lessons")
+    return found
+
+
+def _check_file(file: Path, only: Exercise | None, device: Device, out: Output) -> Iterator[Report]:
+    """Reports on one file's answers; none when the file is no notebook, which is said."""
+    from grader.exercises import exercise
+    from grader.notebook import NotebookProblem, read_notebook
+
+    try:
+        notebook = read_notebook(file, (only,) if only else None)
+    except NotebookProblem as problem:
+        out.error(problem.message, problem.help)
+        out.emit({"file": str(file), "verdict": str(Verdict.UNREADABLE), "passed": False, "error": problem.message,
+                  "next": problem.help})
+        return
+    for note in (notebook.suspicious, *notebook.notes):
+        if note:
+            out.say(f"note: {file}: {note}")
+    for exercise_id, answer in notebook.answers.items():
+        with out.working(f"checking {exercise_id}"):
+            report = judge(answer, device)
+        show(report, context_of(exercise(exercise_id), answer), out, str(file))
+        remember(report, file)
+        yield report
+
+
+def remember(report: Report, file: Path) -> None:
+    """Keeps progress for the student's own lessons; another folder's answers are not this student's."""
+    from grader.progress import ProgressFile, lessons_folder
+
+    if lessons_folder() in file.resolve().parents:
+        ProgressFile().record(report)
+
+
+def _summary(reports: Sequence[Report], out: Output) -> None:
+    passed = sum(report.passed for report in reports)
+    score, most = sum(report.score for report in reports), sum(report.max_score for report in reports)
+    out.say(f"{passed} of {len(reports)} passed, {score:g} of {most:g} points")

@@ -1,0 +1,84 @@
+"""`release`: solutions → lessons and starters; `--check`, `--bundle FILE.zip`, `--merge OLD.py NEW.py --out FILE`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from grader.commands.status import Refusal, Status
+from grader.console import Output
+from grader.progress import course_folder
+
+__all__ = ["NAMES", "add", "run"]
+
+NAMES = ("release",)
+
+
+def add(commands: argparse._SubParsersAction) -> None:
+    """The command's arguments."""
+    parser = commands.add_parser("release", help="derive lessons from solutions, bundle them, merge a student's lesson")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail where something differs")
+    parser.add_argument("--bundle", metavar="FILE.zip", help="also write what students get")
+    parser.add_argument("--merge", nargs=2, metavar=("OLD.py", "NEW.py"), help="the new lesson with the old one's answers")
+    parser.add_argument("--out", metavar="FILE", help="where the merged lesson goes")
+    parser.add_argument("--json", action="store_true", help="one JSON object a line on standard output")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace, out: Output) -> Status:
+    """Does one of the four."""
+    if arguments.merge:
+        if not arguments.out:
+            raise Refusal("--merge needs --out FILE", "a student's file is never overwritten by surprise")
+        return _merge(Path(arguments.merge[0]), Path(arguments.merge[1]), Path(arguments.out), out)
+    return _release(arguments.check, arguments.bundle, out)
+
+
+def _release(check: bool, bundle: str | None, out: Output) -> Status:
+    from grader.release.lessons import ReleaseError, build, compare, write
+
+    top = course_folder()
+    if not (top / "solutions").is_dir():
+        raise Refusal("this copy of the course has no solutions to release", status=Status.NOT_SUPPORTED)
+    try:
+        release = build(top)
+    except ReleaseError as error:
+        raise Refusal(str(error), "mend the solution and run `release` again") from error
+    if check:
+        differences = list(compare(top, release))
+        for difference in differences:
+            out.emit({"path": difference.path, "what": difference.what})
+            out.say(f"{difference.path}: {difference.what}")
+        out.say("`release` writes them" if differences else f"{len(release.files)} derived files are as they should be")
+        return Status.NOT_PASSED if differences else Status.PASSED
+    for name in write(top, release):
+        out.emit({"path": name, "what": "written"})
+        out.say(f"wrote {name}")
+    out.say(f"{len(release.files)} derived files are up to date")
+    return _bundle(Path(bundle), out) if bundle else Status.PASSED
+
+
+def _bundle(target: Path, out: Output) -> Status:
+    from grader.release.bundle import write_bundle
+
+    names = write_bundle(course_folder(), target)
+    out.emit({"bundle": str(target), "files": len(names)})
+    out.say(f"{target}: {len(names)} files, {target.stat().st_size / 1e6:.1f} MB")
+    return Status.PASSED
+
+
+def _merge(old: Path, new: Path, target: Path, out: Output) -> Status:
+    from grader.lesson_file import LessonProblem, read_lesson, write_lesson
+    from grader.release.merge import merge
+    from grader.release.starters import starters
+
+    try:
+        merged = merge(read_lesson(old), read_lesson(new), starters())
+    except (LessonProblem, ValueError) as error:
+        raise Refusal(f"nothing was written: {error}", "both files stay as they are; copy your answers by hand") from error
+    write_lesson(target, merged.text)
+    out.emit({"file": str(target), "carried": list(merged.carried), "kept_aside": list(merged.kept_aside)})
+    out.say(f"{target}: the new lesson with your answers to {', '.join(merged.carried) or 'nothing (none had been changed)'}")
+    if merged.kept_aside:
+        out.say(f"at its end, since the new lesson no longer asks for them: {', '.join(merged.kept_aside)}")
+    return Status.PASSED

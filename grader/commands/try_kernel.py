@@ -1,0 +1,88 @@
+"""`try ID KERNEL.cu` and `try --case DIR`: one kernel text against one exercise, without a notebook."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from grader.commands.checking import add_device_option, context_of, find_exercise, judge, opened_device, show
+from grader.commands.status import Refusal, Status, status_of
+from grader.console import Output
+from grader.model import Exercise, KernelAnswer, LaunchAnswer, Submission, Unreadable, ValueAnswer
+
+__all__ = ["NAMES", "add", "run"]
+
+NAMES = ("try",)
+
+
+def add(commands: argparse._SubParsersAction) -> None:
+    """The command's arguments."""
+    parser = commands.add_parser("try", help="check one .cu file against an exercise")
+    parser.add_argument("exercise", nargs="?", metavar="ID")
+    parser.add_argument("kernel", nargs="?", metavar="KERNEL.cu", help="CUDA text; - reads standard input")
+    parser.add_argument("--launch", metavar="LAUNCH.json", help="launch literal; the exercise's own without it")
+    parser.add_argument("--case", metavar="DIR", help="a folder with case.json and kernel.cu instead of ID and KERNEL.cu")
+    add_device_option(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace, out: Output) -> Status:
+    """Judges the kernel like an answer in a notebook."""
+    if arguments.case:
+        return _run_case(arguments, out)
+    if not arguments.exercise or (not arguments.kernel and not arguments.launch):
+        raise Refusal("`try` needs an exercise and a kernel", "try ID KERNEL.cu [--launch LAUNCH.json], or --case DIR")
+    exercise = find_exercise(arguments.exercise)
+    answer = _answer(exercise, arguments.kernel, arguments.launch)
+    with opened_device(arguments.device) as device, out.working(f"checking {exercise.id}"):
+        report = judge(answer, device)
+    show(report, context_of(exercise, answer), out)
+    return status_of([report])
+
+
+def _answer(exercise: Exercise, kernel: str | None, launch: str | None) -> Submission | Unreadable:
+    from grader.answers import submit
+
+    literal = _json(launch) if launch else None
+    match exercise.answer:
+        case KernelAnswer():
+            if not kernel:
+                raise Refusal(f"{exercise.id} takes a kernel", "give the path of its .cu file")
+            return submit(exercise, _text(kernel), literal, origin=(kernel, 1))
+        case LaunchAnswer():
+            return submit(exercise, "", literal)
+        case ValueAnswer():
+            return submit(exercise, "", None, literal)
+    raise TypeError(f"{exercise.id}: {exercise.answer!r}")
+
+
+def _text(path: str) -> str:
+    import sys
+
+    try:
+        return sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise Refusal(f"{path} cannot be read: {error}", "give a text file with one CUDA kernel") from error
+
+
+def _json(path: str) -> object:
+    try:
+        return json.loads(_text(path))
+    except (ValueError, RecursionError) as error:
+        raise Refusal(f"{path} is not JSON: {error}", 'a launch is {"grid": …, "block": …}') from error
+
+
+def _run_case(arguments: argparse.Namespace, out: Output) -> Status:
+    """An ephemeral exercise made from a case folder; `grader.cases` reads it."""
+    from grader.cases import CaseProblem, load_case
+
+    folder = Path(arguments.case)
+    try:
+        exercise, answer = load_case(folder, Path(arguments.kernel) if arguments.kernel else None)
+    except CaseProblem as problem:
+        raise Refusal(str(problem), "a case is a folder with case.json and kernel.cu") from problem
+    with opened_device(arguments.device) as device, out.working(f"checking {folder.name}"):
+        report = judge(answer, device)
+    show(report, context_of(exercise, answer), out, str(folder))
+    return status_of([report])

@@ -1,0 +1,58 @@
+"""Where a command writes: JSON lines to standard output, everything for people to standard error."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+__all__ = ["Output"]
+
+
+class Output:
+    """One command's output; `json_lines` says whether standard output carries JSON (and nothing else)."""
+
+    def __init__(self, json_lines: bool = False):
+        self.json_lines = json_lines
+        self._people: Console | None = None
+
+    @property
+    def people(self) -> Console:
+        """The console on standard error; plain without a terminal, without colour under NO_COLOR."""
+        if self._people is None:
+            from rich.console import Console
+
+            self._people = Console(stderr=True, highlight=False, soft_wrap=not sys.stderr.isatty())
+        return self._people
+
+    def emit(self, record: Mapping[str, object]) -> None:
+        """One JSON object on a line of standard output, only where JSON was asked for."""
+        if self.json_lines:
+            sys.stdout.write(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n")
+            sys.stdout.flush()
+
+    def say(self, words: RenderableType | str) -> None:
+        """Something for people; brackets in it are text, not markup."""
+        self.people.print(words, markup=False)
+
+    def error(self, message: str, help: str = "") -> None:
+        """A refusal: what happened, then what to do."""
+        from rich.text import Text
+
+        self.people.print(Text.assemble(("error: ", "bold red"), message))
+        if help:
+            self.people.print(Text(f"  help: {help}"))
+
+    @contextmanager
+    def working(self, what: str) -> Iterator[None]:
+        """Shows that something is under way, on a terminal only."""
+        if not self.people.is_terminal:
+            yield
+            return
+        with self.people.status(what, spinner="dots"):
+            yield

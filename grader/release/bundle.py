@@ -1,0 +1,57 @@
+"""What a student gets in one file: lessons, pictures, grader and simulator, and nothing that gives an answer away."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zipfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+__all__ = ["MANIFEST", "bundled_files", "write_bundle"]
+
+MANIFEST = "MANIFEST.json"
+FOLDERS = ("assets", "grader", "lessons", "simt")
+FILES = ("course.py", "course_update.py", "requirements.txt", "pyproject.toml", "README.md", "LICENSE")
+_NEVER = {"__pycache__", "__marimo__", ".ipynb_checkpoints"}
+# Zip files store local time; one fixed time makes equal contents equal bytes.
+_WHEN = (1980, 1, 1, 0, 0, 0)
+
+
+def bundled_files(top: Path) -> Iterator[Path]:
+    """The files of a bundle, sorted; solutions, mutants, tests and a student's own files are never among them."""
+    for name in FILES:
+        if (top / name).is_file():
+            yield top / name
+    for folder in FOLDERS:
+        for path in sorted((top / folder).rglob("*")):
+            inside = path.relative_to(top)
+            if path.is_file() and not path.is_symlink() and not _NEVER & set(inside.parts) and _wanted(inside):
+                yield path
+
+
+def write_bundle(top: Path, target: Path) -> list[str]:
+    """Writes the zip file; returns the names in it. Equal trees give equal bytes."""
+    paths = list(bundled_files(top))
+    contents = {path.relative_to(top).as_posix(): path.read_bytes() for path in paths}
+    contents[MANIFEST] = _manifest(contents.items())
+    part = target.with_name(target.name + ".part")
+    with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as bundle:
+        for name in sorted(contents):
+            entry = zipfile.ZipInfo(f"warpwise/{name}", _WHEN)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.external_attr = (0o755 if name == "course.py" else 0o644) << 16
+            bundle.writestr(entry, contents[name])
+    part.replace(target)
+    return sorted(contents)
+
+
+def _wanted(inside: Path) -> bool:
+    hidden = any(part.startswith(".") for part in inside.parts)
+    return not hidden and inside.suffix not in (".pyc", ".pyo") and not inside.name.endswith(".new.py")
+
+
+def _manifest(contents: Iterable[tuple[str, bytes]]) -> bytes:
+    """sha256 of each file, by which an update tells a changed lesson from a shipped one."""
+    digests = {name: hashlib.sha256(data).hexdigest() for name, data in contents}
+    return (json.dumps(digests, indent=1, sort_keys=True) + "\n").encode()
