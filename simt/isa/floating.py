@@ -17,7 +17,7 @@ from simt.isa.rounding import (
 )
 from simt.isa.shapes import PRED, same
 
-__all__ = ["ROWS", "finished", "prepared"]
+__all__ = ["ROWS", "emit_finished", "emit_prepared", "finished", "prepared"]
 
 _SECTION = "9.7.3. Floating Point Instructions: "
 
@@ -36,11 +36,13 @@ def finished(form: Form, value: np.ndarray) -> np.ndarray:
     return value if value.dtype == np.float64 else canonical(value)
 
 
-def _emit_prepared(e, form, sources):
+def emit_prepared(e, form: Form, sources):
+    """`prepared` in IR."""
     return tuple(emit_flush(e, source) for source in sources) if form.has("ftz") else sources
 
 
-def _emit_finished(e, form, value):
+def emit_finished(e, form: Form, value):
+    """`finished` in IR."""
     if form.has("ftz"):
         value = emit_flush(e, value)
     if form.has("sat"):
@@ -54,14 +56,14 @@ def _arithmetic(name: str, forms: tuple[str, ...], n_sources: int, operation: st
         return finished(form, exact(operation, mode_of(form.mods), *prepared(form, sources)))
 
     def emit(e, form, *sources):
-        sources, mode = _emit_prepared(e, form, sources), mode_of(form.mods)
+        sources, mode = emit_prepared(e, form, sources), mode_of(form.mods)
         if mode != "rn":
             value = e.rounded(instruction, mode, *sources)
         elif instruction.startswith("f") and instruction != "fma":
             value = getattr(e, instruction)(*sources)
         else:
             value = e.intrinsic(f"llvm.{instruction}", *sources)
-        return _emit_finished(e, form, value)
+        return emit_finished(e, form, value)
 
     return Op(name, forms, shape=same(n_sources), eval=evaluate, emit=emit, section=_SECTION + name, **fields)
 
@@ -76,10 +78,10 @@ def _rcp(form, a):
 
 
 def _emit_rcp(e, form, a):
-    (a,) = _emit_prepared(e, form, (a,))
+    (a,) = emit_prepared(e, form, (a,))
     mode = mode_of(form.mods)
     one = e.const(a, 1.0)
-    return _emit_finished(e, form, e.fdiv(one, a) if mode == "rn" else e.rounded("fdiv", mode, one, a))
+    return emit_finished(e, form, e.fdiv(one, a) if mode == "rn" else e.rounded("fdiv", mode, one, a))
 
 
 def _div_approx(form, a, b):
@@ -91,14 +93,14 @@ def _div_approx(form, a, b):
 
 
 def _emit_div_approx(e, form, a, b):
-    a, b = _emit_prepared(e, form, (a, b))
+    a, b = emit_prepared(e, form, (a, b))
     size = e.intrinsic("llvm.fabs", b)
     huge = e.and_(e.fcmp(">", size, 2.0**126), e.fcmp("<", size, float("inf")))
     quotient = e.fdiv(a, b)
     infinite = e.fcmp("==", e.intrinsic("llvm.fabs", a), float("inf"))
     zero = e.intrinsic("llvm.copysign", e.const(a, 0.0), quotient)
     vanished = e.select(infinite, float("nan"), zero)
-    return _emit_finished(e, form, e.select(huge, vanished, quotient))
+    return emit_finished(e, form, e.select(huge, vanished, quotient))
 
 
 def _abs(form, a):
@@ -106,7 +108,7 @@ def _abs(form, a):
 
 
 def _emit_abs(e, form, a):
-    return e.intrinsic("llvm.fabs", *_emit_prepared(e, form, (a,)))
+    return e.intrinsic("llvm.fabs", *emit_prepared(e, form, (a,)))
 
 
 def _neg(form, a):
@@ -114,7 +116,7 @@ def _neg(form, a):
 
 
 def _emit_neg(e, form, a):
-    return e.fneg(*_emit_prepared(e, form, (a,)))
+    return e.fneg(*emit_prepared(e, form, (a,)))
 
 
 def _chosen(name: str, form: Form, a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -140,7 +142,7 @@ def _extreme(name: str):
         return finished(form, value) if value.dtype == np.float32 else canonical(value)
 
     def emit(e, form, *sources):
-        sources = _emit_prepared(e, form, sources)
+        sources = emit_prepared(e, form, sources)
         signs = [e.bits(source) for source in sources]
         if form.has("abs"):
             sources = tuple(e.intrinsic("llvm.fabs", source) for source in sources)

@@ -11,8 +11,11 @@ from functools import cache
 from itertools import islice
 
 from simt.isa import (
+    approx,
     atomics,
     barrier,
+    bits,
+    carry,
     compare,
     control,
     convert,
@@ -30,7 +33,7 @@ from simt.ptx.types import TYPES
 __all__ = ["FAMILIES", "ROWS", "TABLE", "UnsupportedInstruction", "lookup"]
 
 FAMILIES = (
-    integer, floating, logic, compare, move, convert, special, memory, atomics, control, barrier, warp,
+    integer, carry, bits, floating, approx, logic, compare, move, convert, special, memory, atomics, control, barrier, warp,
 )
 ROWS: tuple[Op, ...] = tuple(row for family in FAMILIES for row in family.ROWS)
 
