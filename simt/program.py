@@ -8,39 +8,97 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
-from simt.events import ALL_CHECKS, Argument, Budget, LaunchResult
-from simt.launch import LaunchConfig
+import numpy as np
+
+from simt.arch import arch as arch_of
+from simt.nvrtc_cache import cache_folder
+from simt.nvrtc_log import KernelResources
+from simt.codegen.plan import make_plan
+from simt.codegen.prepare import Unsupported
+from simt.counters import Counters
+from simt.diagnostics import Diagnostic, Severity, diagnose
+from simt.events import ALL_CHECKS, Argument, Budget, Direction, LaunchResult, Status
+from simt.kernel_names import find_kernels, missing_kernel
+from simt.launch import LaunchConfig, check_launch
+from simt.nvrtc import Build, compile_cuda
+from simt.ptx.lexer import PtxSyntaxError
+from simt.ptx.lines import student_line
+from simt.ptx.parser import parse
+from simt.ptx.syntax import Module
+from simt.runner.arguments import check_arguments
+from simt.runner.launch import Kernel, Raw, check_bits, run
+from simt.runner.report import read_diagnostics, read_printed, read_trace
+from simt.runner.tally import tally
 
 __all__ = ["BuildFailed", "Program"]
 
 
 class BuildFailed(Exception):
-    """The CUDA text did not become PTX; `build` holds log and diagnostics."""
+    """The CUDA text did not become a kernel; `diagnostics` say why, `build` is NVRTC's answer where there is one."""
 
-    def __init__(self, build):
-        super().__init__(build.log)
-        self.build = build
+    def __init__(self, diagnostics: tuple[Diagnostic, ...], build: Build | None = None):
+        super().__init__("\n".join(d.message for d in diagnostics) or "the kernel was not built")
+        self.diagnostics, self.build = diagnostics, build
 
 
 @dataclass(frozen=True)
 class Program:
-    """A kernel that is ready to launch."""
+    """A kernel that is ready to launch.
+
+    Attributes:
+        source: the student's text, "" when only PTX is known.
+        kernel: the entry's name in the PTX.
+        resources: registers, spills and shared bytes as ptxas gave them, None when nothing was assembled.
+        build: NVRTC's answer, None for a program made from PTX.
+    """
 
     source: str
     ptx: str
     kernel: str
     arch: str
+    module: Module
+    resources: KernelResources | None = None
+    build: Build | None = None
+    file_name: str = "kernel.cu"
+    _kernels: dict = field(default_factory=dict, repr=False)
 
     @classmethod
-    def from_cuda(cls, source: str, *, kernel: str | None = None, arch: str = "sm_80", **build_options) -> Program:
-        raise NotImplementedError
+    def from_cuda(
+        cls, source: str, *, kernel: str | None = None, arch: str = "sm_80", name_expression: str | None = None, **options
+    ) -> Program:
+        """Compiles CUDA C++.
+
+        Args:
+            source: the text.
+            kernel: the entry's name; None takes the only one.
+            arch: what to compile for.
+            name_expression: an instance such as `gemm<128, 8>` instead of a plain name.
+            options: further keywords of `simt.nvrtc.compile_cuda`.
+
+        Raises:
+            BuildFailed: it does not compile, or there is no such kernel.
+        """
+        expressions = (name_expression,) if name_expression else ()
+        build = compile_cuda(source, arch=arch, name_expressions=expressions, **options)
+        if not build.ok:
+            raise BuildFailed(build.diagnostics, build)
+        wanted = build.names.get(name_expression or "", kernel)
+        module, name = _module(build.ptx, wanted, source, build)
+        file_name = options.get("file_name", "kernel.cu")
+        return cls(source, build.ptx, name, arch, module, build.resources.get(name), build, file_name)
 
     @classmethod
     def from_ptx(cls, ptx: str, *, kernel: str | None = None, arch: str = "sm_80", source: str = "") -> Program:
-        raise NotImplementedError
+        """Reads PTX text.
+
+        Raises:
+            BuildFailed: it cannot be read, or there is no such kernel.
+        """
+        module, name = _module(ptx, kernel, source, None)
+        return cls(source, ptx, name, arch, module)
 
     def launch(
         self,
@@ -52,6 +110,129 @@ class Program:
         threads: int | None = None,
         want_writers: bool = False,
         trace: int = 0,
+        constants: Mapping[str, bytes] | None = None,
     ) -> LaunchResult:
-        """Runs one launch. `trace` > 0 records up to that many memory requests, single-threaded in block order."""
-        raise NotImplementedError
+        """Runs one launch; arguments are copied in and nothing of the caller's is changed.
+
+        Args:
+            config: grid, block and shared memory.
+            arguments: one for each parameter, in order.
+            checks: names out of `ALL_CHECKS`.
+            budget: limits; the first one met ends the launch with status `BUDGET`.
+            threads: native threads, None for all cores; results do not depend on it.
+            want_writers: also tell which thread wrote each word last.
+            trace: > 0 records up to that many memory requests, single-threaded in block order.
+            constants: bytes for `__constant__` variables by name.
+        """
+        refused = self._refusals(config, arguments, budget)
+        if any(d.severity is Severity.ERROR for d in refused):
+            return _ended(Status.REJECTED, refused, config, checks)
+        try:
+            kernel = self._kernel(config)
+            kernel.full_address()
+        except Unsupported as error:
+            return _ended(Status.NOT_SUPPORTED, (*refused, self._unsupported(error)), config, checks)
+        shared = -(-kernel.plan.static_shared_bytes // 16) * 16 + config.shared_bytes
+        if not config.shared_bytes:
+            shared = kernel.plan.static_shared_bytes
+        before = kernel.seconds
+        raw = run(
+            kernel, tuple(config.grid), tuple(config.block), shared, arguments, checks=check_bits(checks, want_writers),
+            budget=budget, threads=threads, trace=trace, constants=dict(constants or {}),
+        )  # fmt: skip
+        return _result(self, raw, refused, checks, trace, max(0.0, kernel.seconds - before))
+
+    def _refusals(self, config: LaunchConfig, arguments: Sequence[Argument], budget: Budget) -> tuple[Diagnostic, ...]:
+        resources = self.resources
+        static = resources.static_shared_bytes if resources else 0
+        registers = resources.registers if resources else None
+        found = check_launch(config, arch_of(self.arch), static_shared_bytes=static, registers=registers)
+        function = self.module.functions[self.kernel]
+        found += check_arguments(function, arguments, self.source)
+        n_bytes = sum(a.value.nbytes for a in arguments if isinstance(a.value, np.ndarray))
+        if n_bytes > budget.memory_bytes:
+            found += (
+                diagnose(
+                    "launch.memory",
+                    f"the arguments take {n_bytes / 2**30:.1f} GiB, more than the {budget.memory_bytes / 2**30:.1f} GiB "
+                    "that this launch may use",
+                    help="run a smaller size; counters scale with it",
+                ),
+            )
+        return found
+
+    def _kernel(self, config: LaunchConfig) -> Kernel:
+        """Plans and machine code are kept per block shape."""
+        shape = tuple(config.block)
+        if shape not in self._kernels:
+            plan = make_plan(self.module, self.kernel, shape, self.file_name)
+            self._kernels[shape] = Kernel(plan, cache_folder() / "runtime")
+        return self._kernels[shape]
+
+    def _unsupported(self, error: Unsupported) -> Diagnostic:
+        instruction = error.instruction
+        line = student_line(instruction.location, self.module, self.file_name) if instruction else None
+        where = f" (PTX line {instruction.ptx_line}: `{instruction.opcode}`)" if instruction else ""
+        return diagnose(
+            "ptx.unsupported", f"simt does not run this: {error}{where}", line=line,
+            help="docs/ptx_coverage.md lists what runs; a GPU runs the rest",
+        )
+
+
+def _module(ptx: str, kernel: str | None, source: str, build: Build | None) -> tuple[Module, str]:
+    names = find_kernels(ptx)
+    if kernel is None:
+        if len(names) != 1:
+            listed = ", ".join(f"`{n}`" for n in names) or "none"
+            found = diagnose("host.kernel-not-found", f"which kernel? The text has {listed}", help="name one")
+            raise BuildFailed((found,), build)
+        kernel = names[0]
+    missing = missing_kernel(kernel, ptx, source)
+    if missing is not None:
+        raise BuildFailed((missing,), build)
+    try:
+        return parse(ptx, roots=(kernel,)), kernel
+    except PtxSyntaxError as error:
+        found = diagnose("ptx.invalid", f"PTX line {error.line}: {error}", help="is this PTX text?")
+        raise BuildFailed((found,), build) from None
+
+
+def _ended(status: Status, found, config: LaunchConfig, checks: frozenset[str]) -> LaunchResult:
+    total = config.grid.volume if min(config.grid) > 0 else 0
+    return LaunchResult(status, {}, Counters(), {}, tuple(found), 0, total, 0, checks=checks)
+
+
+def _result(program: Program, raw: Raw, refused, checks: frozenset[str], trace: int, translate: float) -> LaunchResult:
+    counters, by_line = tally(raw.plan, raw.threads)
+    found = tuple(refused) + read_diagnostics(program, raw, checks, by_line)
+    outputs, modified, writers = {}, [], {}
+    for buffer in raw.memory.buffers:
+        argument = buffer.argument
+        if argument is None:
+            continue
+        array = buffer.data.view(buffer.dtype).reshape(buffer.shape)
+        if argument.direction is Direction.IN:
+            given = np.ascontiguousarray(argument.value).reshape(-1).view(np.uint8)
+            if not np.array_equal(buffer.data, given):
+                modified.append(argument.name)
+                outputs[argument.name] = array
+            continue
+        outputs[argument.name] = array
+        if buffer.writers is not None:
+            writers[argument.name] = buffer.writers
+    status = _status(raw, found)
+    return LaunchResult(
+        status, outputs, counters, by_line, found, raw.blocks_run, raw.launch.record.last_block,
+        sum(int(t.thread.accesses) for t in raw.threads), tuple(modified), writers or None, read_printed(raw),
+        {"translate": translate, "run": raw.seconds}, checks, read_trace(raw) if trace else (),
+    )  # fmt: skip
+
+
+def _status(raw: Raw, found: tuple[Diagnostic, ...]) -> Status:
+    if raw.outcome in ("instructions", "seconds"):
+        return Status.BUDGET
+    if raw.outcome == "stopped":
+        return Status.STOPPED
+    return Status.FINDINGS if any(d.severity is Severity.ERROR for d in found) else Status.OK
+
+

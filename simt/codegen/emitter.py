@@ -114,6 +114,9 @@ class Emitter:
     def is_vector(self, value: ir.Value) -> bool:
         return isinstance(value.type, ir.VectorType)
 
+    def is_int(self, value: ir.Value) -> bool:
+        return isinstance(element(value.type), ir.IntType)
+
     def width(self, value: ir.Value) -> int:
         """Bits in one lane of `value`."""
         lane = element(value.type)

@@ -34,8 +34,8 @@ def _features() -> str:
     return features.flatten()
 
 
-@functools.cache
 def _machine(level: int) -> llvm.TargetMachine:
+    """A target machine of its own for each engine, which takes it over and frees it."""
     _prepare()
     cpu = llvm.get_host_cpu_name()
     return llvm.Target.from_default_triple().create_target_machine(

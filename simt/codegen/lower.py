@@ -84,6 +84,9 @@ class _Flow:
 class _Full(_Flow):
     def run(self) -> None:
         w = self.w
+        for block in self.plan.cfg.blocks:  # masked code, made later, must not need sites that are not there
+            if block.terminator is not None and block.leaves:
+                control.mark_site(w, block.terminator)
         resume = w.load_field(Warp, w.warp, "resume", I32)
         nowhere = w.function.append_basic_block("nowhere")
         switch = w.b.switch(resume, nowhere)
