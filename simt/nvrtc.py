@@ -10,23 +10,24 @@ import hashlib
 import json
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from simt.arch import arch as arch_of
-from simt.nvrtc_cache import BuildCache
-from simt.nvrtc_log import KernelResources, LogReader, read_resources
 from simt.diagnostics import Diagnostic, Severity, diagnose
 from simt.kernel_names import kernel_line, plain_name
+from simt.nvrtc_cache import BuildCache
+from simt.nvrtc_log import KernelResources, LogReader, read_resources
 from simt.nvrtc_server import Job, Reply, Stop, Stopped, WarmServer, compile_fresh
+from simt.nvrtc_shared import shared_arrays
 from simt.nvrtc_toolkit import CompilerMissing, Toolkit, find_toolkit
 from simt.sandbox import Limits
 
-__all__ = ["USER_CACHE", "Build", "CompilerMissing", "KernelResources", "compile_cuda", "prepare"]
+__all__ = ["USER_CACHE", "Build", "CompilerMissing", "KernelResources", "compile_cuda", "find_toolkit", "prepare"]
 
 CACHE_FORMAT = "1"
 MOST_PTX_CHARACTERS = 4 * 1024 * 1024  # <cuda/barrier> with every instance a lesson makes stays below 0.3 MiB
-LANGUAGE = ("-std=c++17", "-lineinfo", "-no-cache", "-include=warpwise_prelude.h")
+LANGUAGE = ("-std=c++17", "-lineinfo", "-include=warpwise_prelude.h")
 
 USER_CACHE = BuildCache()
 _WARM = WarmServer(Limits())
@@ -80,6 +81,7 @@ def compile_cuda(
     want_cubin: bool = True,
     limits: Limits | None = None,
     cache: BuildCache | None = USER_CACHE,
+    toolkit: Toolkit | None = None,
 ) -> Build:
     """Compiles `source` for `arch`.
 
@@ -93,35 +95,61 @@ def compile_cuda(
         want_cubin: also assemble, which is what finds instructions that `arch` lacks, registers and spills.
         limits: None compiles in the shared warm process; limits are for a process of this job's own.
         cache: where to look first and to store; None compiles always.
+        toolkit: another NVRTC than the installed 13.x, `find_toolkit(12)` for a GPU whose driver is older.
 
     Raises:
         CompilerMissing: this machine has no NVRTC.
         UnknownArch: `arch` has no row in `simt.arch`.
     """
     started = time.perf_counter()
-    toolkit = find_toolkit()
     arch_of(arch)
-    job = _job(source, arch, options, include_dirs, name_expressions, file_name, want_cubin, toolkit)
-    digest = _digest(job, include_dirs, toolkit)
-    reader = LogReader(source, file_name, tuple(str(folder) for folder in (*include_dirs, *toolkit.include_dirs)))
+    tools = toolkit or find_toolkit()
+    folders = tuple(Path(folder).absolute() for folder in include_dirs)
+    job = _job(source, arch, options, (*folders, *tools.include_dirs), name_expressions, file_name, want_cubin)
+    reader = LogReader(source, file_name, tuple(str(folder) for folder in (*folders, *tools.include_dirs)))
+    task = _Task(job, tools, reader, limits, folders, cache, _digest(job, folders, tools))
+    return _build(task, arch, started)
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """One call of `compile_cuda` with everything found out about it."""
+
+    job: Job
+    toolkit: Toolkit
+    reader: LogReader
+    limits: Limits | None
+    folders: tuple[Path, ...]
+    cache: BuildCache | None
+    digest: str
+
+    def run(self, job: Job) -> Reply | Stopped:
+        """The compiler's answer to `job`, in the warm process where neither limits nor folders ask for another."""
+        if self.limits is None and not self.folders:
+            return _WARM.compile(job, self.toolkit)
+        return compile_fresh(job, self.toolkit, self.limits or Limits(), self.folders)
+
+
+def _build(task: _Task, arch: str, started: float) -> Build:
     reply: Reply | None = None
-    findings = _text_findings(source)
+    findings = _text_findings(task.reader.source)
     if not findings:
-        reply, findings = _reply(job, toolkit, limits, [Path(folder) for folder in include_dirs], cache, digest, reader)
+        reply, findings = _reply(task)
     ok = not any(finding.severity is Severity.ERROR for finding in findings)
+    kept = reply if ok else None
     return Build(
         ok=ok,
-        ptx=reply.ptx if ok and reply else "",
-        cubin=reply.cubin if ok and reply else b"",
-        log=reader.text(reply.log) if reply else "",
+        ptx=kept.ptx if kept else "",
+        cubin=kept.cubin if kept else b"",
+        log=task.reader.text(reply.log) if reply else "",
         arch=arch,
-        names=reply.names if ok and reply else {},
+        names=kept.names if kept else {},
         resources=read_resources(reply.log) if reply else {},
         diagnostics=findings,
         seconds=time.perf_counter() - started,
-        nvrtc_version=toolkit.version,
-        digest=digest,
-        notes=(cache.problem,) if cache and cache.problem else (),
+        nvrtc_version=task.toolkit.version,
+        digest=task.digest,
+        notes=(task.cache.problem,) if task.cache and task.cache.problem else (),
     )
 
 
@@ -129,30 +157,28 @@ def _job(
     source: str,
     arch: str,
     options: Sequence[str],
-    include_dirs: Sequence[str | Path],
+    folders: Sequence[Path],
     name_expressions: Sequence[str],
     file_name: str,
     want_cubin: bool,
-    toolkit: Toolkit,
 ) -> Job:
     number = arch.partition("_")[2]
     target = f"-arch={'sm' if want_cubin else 'compute'}_{number}"
-    folders = [f"-I{folder}" for folder in (*include_dirs, *toolkit.include_dirs)]
     statistics = ["--ptxas-options=-v"] if want_cubin else []
-    every = (target, *LANGUAGE, *statistics, *options, *folders)
+    every = (target, *LANGUAGE, *statistics, *options, *(f"-I{folder}" for folder in folders))
     return Job(source.encode(errors="surrogatepass"), file_name, every, tuple(name_expressions))
 
 
-def _digest(job: Job, include_dirs: Sequence[str | Path], toolkit: Toolkit) -> str:
+def _digest(job: Job, folders: Sequence[Path], toolkit: Toolkit) -> str:
     """Of text, options, versions and, for the caller's own folders, what is in them."""
     options = [option for option in job.options if not option.startswith("-I")]
-    facts = [CACHE_FORMAT, toolkit.digest, job.file_name, options, job.names, _headers(include_dirs)]
+    facts = [CACHE_FORMAT, toolkit.digest, job.file_name, options, job.names, _headers(folders)]
     return hashlib.sha256(json.dumps(facts).encode() + b"\0" + job.source).hexdigest()
 
 
-def _headers(include_dirs: Sequence[str | Path]) -> list[tuple[str, int, int]]:
+def _headers(folders: Sequence[Path]) -> list[tuple[str, int, int]]:
     """Name, size and time of every file that the caller's folders hold."""
-    files = [path for folder in include_dirs for path in sorted(Path(folder).rglob("*")) if path.is_file()]
+    files = [path for folder in folders for path in sorted(folder.rglob("*")) if path.is_file()]
     return [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
 
 
@@ -169,67 +195,51 @@ def _text_findings(source: str) -> tuple[Diagnostic, ...]:
     return (diagnose("compile.error", f"the text holds {what}", line=line, help="delete it and type the line anew"),)
 
 
-def _reply(
-    job: Job,
-    toolkit: Toolkit,
-    limits: Limits | None,
-    readable: list[Path],
-    cache: BuildCache | None,
-    digest: str,
-    reader: LogReader,
-) -> tuple[Reply | None, tuple[Diagnostic, ...]]:
+def _reply(task: _Task) -> tuple[Reply | None, tuple[Diagnostic, ...]]:
     """NVRTC's answer, from the cache or the compiler, and all there is to say about it."""
-    stored = cache.load(digest) if cache else None
+    stored = task.cache.load(task.digest) if task.cache else None
     if stored:
         reply = Reply.read(stored)
-        return reply, _findings(reply, reader, job)
-
-    def run(job: Job) -> Reply | Stopped:
-        if limits is None and not readable:
-            return _WARM.compile(job, toolkit)
-        return compile_fresh(job, toolkit, limits or Limits(), readable)
-
-    answer = run(job)
-    if isinstance(answer, Stopped):
-        if answer.stop is Stop.CRASH and job.names:
-            return _after_crash(run(Job(job.source, job.file_name, job.options)), answer, job, reader)
-        return None, (_stopped(answer),)
-    if cache:
-        cache.store(digest, answer.message())
-    return answer, _findings(answer, reader, job)
+        return reply, _findings(reply, task)
+    answer = task.run(task.job)
+    if isinstance(answer, Reply):
+        if task.cache:
+            task.cache.store(task.digest, answer.message())
+        return answer, _findings(answer, task)
+    if answer.stop is Stop.CRASH and task.job.names:
+        return _after_crash(task, answer)
+    return None, (_stopped(answer),)
 
 
-def _after_crash(
-    plain: Reply | Stopped, crash: Stopped, job: Job, reader: LogReader
-) -> tuple[Reply | None, tuple[Diagnostic, ...]]:
+def _after_crash(task: _Task, crash: Stopped) -> tuple[Reply | None, tuple[Diagnostic, ...]]:
     """What a second run without name expressions tells about a crash of the first.
 
     NVRTC ends with a segmentation fault when a name expression asks for a template kernel that does not parse.
     """
+    plain = task.run(replace(task.job, names=()))
     if isinstance(plain, Stopped):
         return None, (_stopped(plain),)
-    findings = _findings(plain, reader, job)
-    if plain.code == 0:
-        asked = ", ".join(f"`{name}`" for name in job.names)
-        line = kernel_line(reader.source, job.names[0].partition("<")[0].strip())
-        crashed = diagnose(
-            "compile.error",
-            f"the compiler crashed on {asked} ({crash.detail})",
-            line=line,
-            help="compare the template's parameters with this instance's arguments",
-        )
-        return plain, (crashed, *findings)
-    return plain, findings
+    findings = _findings(plain, task)
+    if plain.code:
+        return plain, findings
+    names = task.job.names
+    crashed = diagnose(
+        "compile.error",
+        f"the compiler crashed on {', '.join(f'`{name}`' for name in names)} ({crash.detail})",
+        line=kernel_line(task.reader.source, names[0].partition("<")[0].strip()),
+        help="compare the template's parameters with this instance's arguments",
+    )
+    return plain, (crashed, *findings)
 
 
-def _findings(reply: Reply, reader: LogReader, job: Job) -> tuple[Diagnostic, ...]:
+def _findings(reply: Reply, task: _Task) -> tuple[Diagnostic, ...]:
     """Errors and warnings of a reply; a failure always has at least one error."""
-    found = list(reader.findings(reply.log, reply.ptx))
+    found = list(task.reader.findings(reply.log, reply.ptx))
     if reply.code == 0 and len(reply.ptx) > MOST_PTX_CHARACTERS:
         found.insert(0, _too_much_ptx(len(reply.ptx)))
     if reply.code == 0:
         return tuple(found)
-    shared = _shared_findings(reply, reader.source, job.options[0].partition("=")[2])
+    shared = _shared_findings(reply, task.reader.source, task.job.options[0].partition("=")[2])
     if shared:
         found = [*shared, *(f for f in found if "shared data" not in f.message)]
     if not any(finding.severity is Severity.ERROR for finding in found):
@@ -247,8 +257,6 @@ def _shared_findings(reply: Reply, source: str, arch: str) -> list[Diagnostic]:
 
 
 def _static_shared(kernel: str, size: int, most: int, ptx: str, source: str) -> Diagnostic:
-    from simt.nvrtc_shared import shared_arrays
-
     arrays = shared_arrays(ptx, source)
     largest = max(arrays, key=lambda array: array.size_bytes, default=None)
     name = f"; the largest is `{largest.name}` with {largest.size_bytes}" if largest and len(arrays) > 1 else ""

@@ -37,6 +37,7 @@ HINTS = (
         "kernels are compiled without the host's headers: remove this include, what it declares is built in or missing",
     ),
     (r"used before its value is set", "give it a value where it is declared, such as = 0.0f"),
+    (r"which instance of function template", "give one argument for each parameter of the template, of its kind"),
     (r"too few arguments", "compare the call with the function's parameters"),
     (r"too much shared data", "static arrays end at 48 KiB: use extern __shared__ and shared_bytes"),
     (

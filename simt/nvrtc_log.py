@@ -7,8 +7,9 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from simt.nvrtc_hints import hint
 from simt.diagnostics import Diagnostic, Severity, diagnose
+from simt.kernel_names import kernel_line
+from simt.nvrtc_hints import hint
 
 __all__ = ["KernelResources", "LogReader", "clean_text", "read_resources"]
 
@@ -24,7 +25,15 @@ BARE_MESSAGE = re.compile(r"^(?:At end of source|nvrtc): (?P<kind>error|warning)
 ASSEMBLER = re.compile(
     r"^ptxas(?: application ptx input, line (?P<line>\d+);)?\s*(?P<kind>error|fatal|warning)\s*: (?P<text>.+)$"
 )
-ASSEMBLER_INFO = re.compile(r"^(?:ptxas info\s*:|ptxas\s+\.|\s+\d+ bytes stack frame)")
+# Complaints about a name expression stand in a text of NVRTC's own; a second one follows that adds nothing.
+NAME_MAP = "__nv_name_map"
+NAME_EXPRESSION = re.compile(
+    rf"^{NAME_MAP}\(\d+\): error: (?P<text>(?!Error in parsing name expression).+)\n"
+    r"\s*#pragma nv_mangled_name (?P<name>.+)$"
+)
+STATISTICS = re.compile(
+    r"^(?:Remark: The warnings can be suppressed|ptxas info\s*:|ptxas\s+\.|\s+\d+ bytes stack frame)"
+)
 ASSEMBLER_ECHO = "Ptx assembly aborted due to errors"
 CARET = re.compile(r"^\s*\^\s*$")
 AT_LINE = re.compile(r"at line (\d+)(?: of (?P<file>.+?))?$")
@@ -114,12 +123,12 @@ class LogReader:
             match = MESSAGE.match(line[:MOST_LINE_CHARACTERS])
             if match:
                 skipping = self._is_foreign_warning(match)
-            if not skipping and not ASSEMBLER_INFO.match(line):
+            if not skipping and not STATISTICS.match(line):
                 yield line
             skipping = skipping and bool(line.strip())
 
     def _is_foreign_warning(self, match: re.Match[str]) -> bool:
-        return match["kind"] == "warning" and match["file"] != self.file_name
+        return match["file"] == NAME_MAP or (match["kind"] == "warning" and match["file"] != self.file_name)
 
     def findings(self, log: str, ptx: str = "") -> tuple[Diagnostic, ...]:
         """Errors first, then warnings, each with its line; `ptx` translates the assembler's lines."""
@@ -131,7 +140,10 @@ class LogReader:
     def _messages(self, log: str, ptx: str) -> Iterator[LogMessage]:
         lines = [line[:MOST_LINE_CHARACTERS] for line in log.splitlines()]
         for index, line in enumerate(lines):
-            if (match := MESSAGE.match(line)) and not self._is_foreign_warning(match):
+            if match := NAME_EXPRESSION.match("\n".join(lines[index : index + 2])):
+                line_of_kernel = kernel_line(self.source, match["name"].partition("<")[0].strip())
+                yield LogMessage(line_of_kernel, "error", "", f"`{match['name']}`: {match['text']}")
+            elif (match := MESSAGE.match(line)) and not self._is_foreign_warning(match):
                 details = list(self._details(lines[index + 1 :]))
                 text = " ".join([match["text"], *(part.strip() for part in details if not AT_LINE.search(part))])
                 yield LogMessage(self._line(match, details), match["kind"], match["number"] or "", text)

@@ -104,6 +104,7 @@ class WarmServer:
         self._limits = limits
         self._lock = threading.Lock()
         self._child: Child | None = None
+        self._toolkit: Toolkit | None = None
         self._jobs = 0
         atexit.register(self.close)
 
@@ -124,11 +125,11 @@ class WarmServer:
             self._ready(toolkit)
 
     def _ready(self, toolkit: Toolkit) -> Child:
-        if self._child and (self._jobs >= JOBS_PER_CHILD or not self._child.alive):
-            self._child.kill()
-            self._child = None
+        if self._jobs >= JOBS_PER_CHILD or toolkit != self._toolkit or (self._child and not self._child.alive):
+            self.close()
         if self._child is None:
-            self._child, self._jobs = _start(toolkit, self._limits, ()), 0
+            self._child = _start(toolkit, self._limits, ())
+            self._toolkit, self._jobs = toolkit, 0
         self._jobs += 1
         return self._child
 
@@ -170,7 +171,7 @@ def _ask(child: Child, job: Job) -> Reply | Stopped:
 def _stopped(error: ChildDied | ChildTimeout) -> Stopped:
     if isinstance(error, ChildTimeout):
         return Stopped(Stop.TIME, str(error))
-    if error.status in (-getattr(signal, "SIGXCPU", 0), -getattr(signal, "SIGKILL", 0)):
+    if error.status == -getattr(signal, "SIGPROF", 0):
         return Stopped(Stop.TIME, "the limit of processor time was reached")
     return Stopped(Stop.CRASH, str(error))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,45 +40,53 @@ class Toolkit:
 
 
 @functools.cache
-def find_toolkit() -> Toolkit:
-    """The newest installed toolkit.
+def find_toolkit(major: int = 13) -> Toolkit:
+    """The installed toolkit of CUDA `major`; for 13 any newer one too, the newest first.
 
     Raises:
         CompilerMissing: there is none.
     """
-    for root in _roots():
+    for libraries, headers in _installations(major):
         for pattern in LIBRARY_PATTERNS:
-            for library in sorted(root.glob(pattern)):
-                return _toolkit(root, library)
+            for library in sorted(libraries.glob(pattern)):
+                return _toolkit(library, headers, "" if major >= 13 else f"-cu{major}")
+    suffix = "" if major >= 13 else f"-cu{major}"
+    wanted = " ".join(f'"{package}{suffix}>={major}"' for package in PACKAGES)
     raise CompilerMissing(
-        "no CUDA compiler (NVRTC 13) is installed for this Python; next step: pip install "
-        + " ".join(f'"{package}>=13"' for package in PACKAGES)
-        + " (Linux and Windows; there are no such packages for macOS). "
-        "Kernels given as .ptx run without it. CuPy's own CUDA packages do not hold all that is needed."
+        f"no CUDA compiler (NVRTC {major}) is installed for this Python; next step: pip install {wanted} (Linux and "
+        "Windows; there are no such packages for macOS). Kernels given as .ptx run without it. CuPy's own CUDA "
+        "packages do not hold all that is needed."
     )
 
 
-def _roots() -> list[Path]:
-    """`nvidia/cu13`, `nvidia/cu14`… in every folder that Python imports from, newest first."""
+def _installations(major: int) -> Iterator[tuple[Path, tuple[Path, ...]]]:
+    """(folder of the library, folders of headers) of each installation, newest first.
+
+    From CUDA 13 on the packages share `nvidia/cu13`; before, each has a folder of its own below `nvidia`.
+    """
     import importlib.util
 
     spec = importlib.util.find_spec("nvidia")
-    folders = list(spec.submodule_search_locations or ()) if spec else []
-    found = [root for folder in folders for root in Path(folder).glob("cu[0-9][0-9]")]
-    return sorted((root for root in found if root.name >= "cu13"), key=lambda root: root.name, reverse=True)
+    folders = [Path(folder) for folder in (spec.submodule_search_locations or ())] if spec else []
+    if major < 13:
+        for folder in folders:
+            parts = ("cuda_runtime", "cuda_nvcc", "cuda_cccl")
+            yield folder / "cuda_nvrtc", tuple(folder / part / "include" for part in parts)
+        return
+    roots = [root for folder in folders for root in folder.glob("cu[0-9][0-9]") if root.name >= f"cu{major}"]
+    for root in sorted(roots, key=lambda root: root.name, reverse=True):
+        yield root, (root / "include", root / "include" / "cccl")
 
 
-def _toolkit(root: Path, library: Path) -> Toolkit:
+def _toolkit(library: Path, headers: tuple[Path, ...], suffix: str) -> Toolkit:
     builtins = next((path for pattern in BUILTINS_PATTERNS for path in sorted(library.parent.glob(pattern))), None)
-    folders = (PRELUDE, root / "include", root / "include" / "cccl")
-    versions = [_version(package) for package in PACKAGES]
-    version = versions[0] or library.name
-    digest = hashlib.sha256("\n".join([library.name, *(v or "none" for v in versions)]).encode())
+    versions = [_version(package + suffix) for package in PACKAGES]
+    digest = hashlib.sha256("\n".join([library.name, *(version or "none" for version in versions)]).encode())
     for header in sorted(PRELUDE.iterdir()):
         if header.is_file():
             digest.update(header.name.encode() + b"\0" + header.read_bytes())
-    existing = tuple(folder for folder in folders if folder.is_dir())
-    return Toolkit(library, builtins, existing, version, digest.hexdigest())
+    existing = tuple(folder for folder in (PRELUDE, *headers) if folder.is_dir())
+    return Toolkit(library, builtins, existing, versions[0] or library.name, digest.hexdigest())
 
 
 def _version(package: str) -> str | None:

@@ -20,7 +20,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import IO
 
 __all__ = ["Child", "ChildDied", "ChildTimeout", "Layer", "Limits", "confine", "extend_cpu_limit", "layers", "serve"]
 
@@ -68,9 +68,9 @@ class ChildDied(RuntimeError):
         status: exit status; minus the signal's number where a signal ended it.
     """
 
-    def __init__(self, status: int):
+    def __init__(self, status: int, detail: str = ""):
         self.status = status
-        super().__init__(f"child ended with {_status_text(status)}")
+        super().__init__(detail or f"child ended with {_status_text(status)}")
 
 
 class ChildTimeout(RuntimeError):
@@ -145,18 +145,12 @@ def _limit_resources(limits: Limits) -> bool:
 
 
 def extend_cpu_limit(limits: Limits) -> None:
-    """Gives the calling process `cpu_seconds` more than it has used: a warm child calls it before each job."""
-    if limits.cpu_seconds is None:
-        return
-    try:
-        import resource
-    except ImportError:
-        return
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    soft = int(used.ru_utime + used.ru_stime) + 1 + limits.cpu_seconds
-    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
-    with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
+    """Gives the calling process `cpu_seconds` from now on: a warm child calls it before each job.
+
+    A timer rather than RLIMIT_CPU, which libnvrtc raises to its hard limit. SIGPROF ends the process.
+    """
+    if limits.cpu_seconds is not None and hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_PROF, limits.cpu_seconds)
 
 
 class Child:
@@ -180,15 +174,21 @@ class Child:
             start_new_session=os.name == "posix",
             creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
         )
-        self._answers: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
+        self._answers: queue.SimpleQueue[Message | str] = queue.SimpleQueue()
         threading.Thread(target=self._read_answers, daemon=True, name="sandbox-reader").start()
 
     def _read_answers(self) -> None:
         assert self._process.stdout is not None
-        with self._process.stdout as stream, contextlib.suppress(OSError, ValueError, EOFError, struct.error):
-            while True:
-                self._answers.put(read_message(stream, self.limits.message_bytes))
-        self._answers.put(None)
+        problem = ""
+        with self._process.stdout as stream:
+            try:
+                while True:
+                    self._answers.put(read_message(stream, self.limits.message_bytes))
+            except ValueError as error:
+                problem = f"child answered with {error}"
+            except (EOFError, OSError):
+                pass
+        self._answers.put(problem)
 
     @property
     def alive(self) -> bool:
@@ -218,11 +218,12 @@ class Child:
         except queue.Empty:
             self.kill()
             raise ChildTimeout(f"no answer within {wall_seconds or self.limits.wall_seconds:g} s") from None
-        if answer is None:
+        if answer == "":
             # The pipe closes a moment before the status is there; the status says why it ended.
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(1.0)
-            raise ChildDied(self.kill())
+        if isinstance(answer, str):
+            raise ChildDied(self.kill(), answer)
         return answer
 
     def kill(self) -> int:
@@ -278,7 +279,7 @@ def _watch_parent(jobs: queue.SimpleQueue[Message]) -> None:
         os._exit(0)
 
 
-def write_message(stream: BinaryIO, message: Message) -> None:
+def write_message(stream: IO[bytes], message: Message) -> None:
     """Writes the number of parts, the length of each, and the parts."""
     lengths = [len(part) for part in message]
     data = memoryview(struct.pack(f"<{len(lengths) + 1}Q", len(lengths), *lengths) + b"".join(message))
@@ -287,7 +288,7 @@ def write_message(stream: BinaryIO, message: Message) -> None:
     stream.flush()
 
 
-def read_message(stream: BinaryIO, most_bytes: int) -> Message:
+def read_message(stream: IO[bytes], most_bytes: int) -> Message:
     """The next message of `stream`.
 
     Raises:
@@ -303,11 +304,11 @@ def read_message(stream: BinaryIO, most_bytes: int) -> Message:
     return tuple(_read(stream, length) for length in lengths)
 
 
-def _read(stream: BinaryIO, size: int) -> bytes:
+def _read(stream: IO[bytes], size: int) -> bytes:
     return b"".join(_chunks(stream, size))
 
 
-def _chunks(stream: BinaryIO, size: int) -> Iterator[bytes]:
+def _chunks(stream: IO[bytes], size: int) -> Iterator[bytes]:
     while size:
         chunk = stream.read(min(size, MIB))
         if not chunk:
