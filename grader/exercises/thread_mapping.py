@@ -1,0 +1,380 @@
+"""Exercises of lesson 01: which thread works on which element, in one dimension, in two, and round after round."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from grader.exercises import thread_mapping_arrays as arrays
+from grader.model import (
+    Case,
+    Exercise,
+    Fault,
+    Goal,
+    KernelAnswer,
+    LaunchAnswer,
+    Param,
+    Question,
+    Role,
+    Tolerance,
+    ValueAnswer,
+)  # fmt: skip
+
+__all__ = ["EXERCISES"]
+
+LESSON = "01_thread_mapping"
+ONE_ROUNDING = 2.0**-24  # largest relative error of one float32 operation
+
+
+# map1d: one thread an element, and the threads too many keep out.
+
+
+def _map1d_case(n: int, **more) -> Case:
+    """A case whose output has room for one more block than it needs: what lies beyond n belongs to somebody else."""
+    return Case(f"n = {n}", {"n": n, "room": n + arrays.BLOCK}, seed=n, **more)
+
+
+MAP1D = Exercise(
+    id="thread_mapping.map1d",
+    lesson=LESSON,
+    title="One thread an element",
+    answer=KernelAnswer("map1d", {"grid": f"ceil_div(n, {arrays.BLOCK})", "block": arrays.BLOCK}),
+    params=(
+        Param("x", "float32", Role.IN, ("n",)),
+        Param("y", "float32", Role.INOUT, ("room",)),
+        Param("n", "int32", Role.SCALAR),
+    ),
+    inputs=arrays.map1d_inputs,
+    reference=lambda x, y: arrays.squared(x, y),
+    cases=(
+        *(_map1d_case(n, measured=n == 1000) for n in (1000, 1, 31, 32, 33, 256, 257, 1021)),
+        _map1d_case(523, hidden=True),
+    ),
+    tolerance={"y": Tolerance(relative=ONE_ROUNDING, why="one product, rounded once: at most 2^-24 of its value")},
+    hints=(
+        "Block 2 has a thread number 5. How many threads stand in the blocks before it?",
+        "The number is `blockIdx.x * blockDim.x + threadIdx.x`. Is every such number an element?",
+        "`int i = blockIdx.x * blockDim.x + threadIdx.x;` and then `if (i < n) y[i] = x[i] * x[i];`",
+    ),
+    faults=(
+        Fault(
+            "missing-bounds-guard",
+            checks=("memcheck.global.*",),
+            wrong_reference=lambda x, y, n: arrays.squared(x, y, beyond=arrays.launched(int(n)) - int(n)),
+            says="threads with i ≥ n have no element, yet they write: guard with `if (i < n)`",
+        ),
+        Fault(
+            "guard-off-by-one",
+            checks=("memcheck.global.*",),
+            wrong_reference=lambda x, y, n: arrays.squared(x, y, beyond=min(1, arrays.launched(int(n)) - int(n))),
+            says="the guard lets i = n through; the last element is n - 1, so the test is `i < n`",
+        ),
+        Fault(
+            "guard-off-by-one",
+            wrong_reference=lambda x, y: arrays.squared(x, y, last=x.size - 1),
+            says="the guard stops before the last element n - 1; the test is `i < n`",
+        ),
+        Fault(
+            "local-for-global-index",
+            wrong_reference=lambda x, y: arrays.squared(x, y, last=min(x.size, arrays.BLOCK)),
+            says="`threadIdx.x` starts again at 0 in each block: all blocks work on the same first elements",
+        ),
+    ),
+    minutes=8,
+)
+
+
+# map2d: rows that lie further apart in memory than they are wide.
+
+MAP2D_SIZES = ((100, 61, 128), (1, 1, 1), (31, 33, 32), (32, 31, 32), (33, 32, 40), (37, 53, 37), (64, 40, 72))
+
+
+def _map2d_case(width: int, height: int, pitch: int, **more) -> Case:
+    sizes = {"width": width, "height": height, "pitch": pitch}
+    return Case(f"{width} × {height}, pitch {pitch}", sizes, seed=width + height, **more)
+
+
+MAP2D = Exercise(
+    id="thread_mapping.map2d",
+    lesson=LESSON,
+    title="Rows with a pitch",
+    answer=KernelAnswer(
+        "map2d",
+        {
+            "grid": (f"ceil_div(width, {arrays.TILE_X})", f"ceil_div(height, {arrays.TILE_Y})"),
+            "block": (arrays.TILE_X, arrays.TILE_Y),
+        },
+    ),
+    params=(
+        Param("photo", "float32", Role.IN, ("height", "width")),
+        Param("frame", "float32", Role.INOUT, ("height", "pitch")),
+        Param("width", "int32", Role.SCALAR),
+        Param("height", "int32", Role.SCALAR),
+        Param("pitch", "int32", Role.SCALAR),
+    ),
+    inputs=arrays.map2d_inputs,
+    reference=lambda photo, frame: arrays.negative(photo, frame),
+    cases=(
+        *(_map2d_case(*sizes, measured=sizes == MAP2D_SIZES[0]) for sizes in MAP2D_SIZES),
+        _map2d_case(45, 19, 48, hidden=True),
+    ),
+    tolerance={
+        "frame": Tolerance(absolute=ONE_ROUNDING, why="1 - x with x in 0..1 is rounded once: at most 2^-24 of at most 1")
+    },
+    hints=(
+        "How many floats lie between the start of one row of the frame and the start of the next? And in the photo?",
+        "Each array has its own distance between rows: `width` in the photo, `pitch` in the frame.",
+        "Guard both coordinates, then `frame[row * pitch + col] = 1.0f - photo[row * width + col];`",
+    ),
+    faults=(
+        Fault(
+            "xy-swapped",
+            wrong_reference=arrays.swapped_map2d,
+            says="x counts columns and y counts rows: here they are the other way round, and the grid does not fit",
+        ),
+        Fault(
+            "width-for-pitch",
+            wrong_reference=arrays.width_for_pitch,
+            says="rows of the frame start `pitch` floats apart, not `width`",
+        ),
+        Fault(
+            "pitch-on-both",
+            wrong_reference=arrays.pitch_on_both,
+            says="only the frame has a pitch; rows of the photo start `width` floats apart",
+        ),
+        Fault(
+            "missing-bounds-guard",
+            checks=("memcheck.global.*",),
+            says="the grid is rounded up in both directions: guard with `if (col < width && row < height)`",
+        ),
+    ),
+    minutes=10,
+)
+
+
+# launch: three given kernels, and only the numbers between <<< and >>> to choose.
+
+FLAT = r"""
+extern "C" __global__ void flat(const float* photo, float* out, int width, int height) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < width * height) out[i] = 2.0f * photo[i];
+}
+"""
+TILES = r"""
+extern "C" __global__ void tiles(const float* photo, float* out, int width, int height) {
+    int col = blockIdx.x * 32 + threadIdx.x;  // written for blocks of 32 × 8 threads
+    int row = blockIdx.y * 8 + threadIdx.y;
+    if (col < width && row < height) out[row * width + col] = 2.0f * photo[row * width + col];
+}
+"""
+ROWS = r"""
+extern "C" __global__ void rows(const float* photo, float* out, int width, int height) {
+    int row = blockIdx.x;  // one block a row
+    for (int col = threadIdx.x; col < width; col += blockDim.x) {
+        out[row * width + col] = 2.0f * photo[row * width + col];
+    }
+}
+"""
+
+LAUNCH_SIZES = ((100, 61), (1, 1), (31, 33), (32, 31), (33, 32), (37, 53), (128, 9))
+
+
+def _launch_case(width: int, height: int, **more) -> Case:
+    return Case(f"{width} × {height}", {"width": width, "height": height}, seed=width + height, **more)
+
+
+ROUND_UP = "the grid rounds down, so the last, partly filled block is missing: `ceil_div` rounds up"
+SWAP = "the grid's two dimensions stand in the wrong order: x runs along columns, y along rows"
+LAUNCH = Exercise(
+    id="thread_mapping.launch",
+    lesson=LESSON,
+    title="Three kernels, three launches",
+    answer=LaunchAnswer({"flat": FLAT, "tiles": TILES, "rows": ROWS}),
+    params=(
+        Param("photo", "float32", Role.IN, ("height", "width")),
+        Param("out", "float32", Role.OUT, ("height", "width")),
+        Param("width", "int32", Role.SCALAR),
+        Param("height", "int32", Role.SCALAR),
+    ),
+    inputs=arrays.launch_inputs,
+    reference=lambda photo: {"out": 2.0 * photo.astype(np.float64)},
+    cases=(
+        *(_launch_case(*sizes, measured=sizes == LAUNCH_SIZES[0]) for sizes in LAUNCH_SIZES),
+        _launch_case(47, 21, hidden=True),
+    ),
+    tolerance={"out": Tolerance(why="doubling a float changes its exponent only, so it is exact")},
+    hints=(
+        "For each kernel: which elements does block 0 take? Which ones does the next block take?",
+        "`flat` needs one thread an element, `tiles` one block for each 32 × 8 elements, `rows` one block a row.",
+        'flat: `"grid": "ceil_div(width * height, 256)", "block": 256`; tiles: `"grid": ("ceil_div(width, 32)", '
+        '"ceil_div(height, 8)"), "block": (32, 8)`; rows: `"grid": "height"` and any block.',
+    ),
+    faults=(
+        Fault("grid-floor-division", checks=("launch.grid-limit",), wrong_reference=arrays.flat_floor, says=ROUND_UP),
+        Fault("grid-floor-division", wrong_reference=arrays.tiles_floor, says=ROUND_UP),
+        Fault("xy-swapped", wrong_reference=arrays.tiles_swapped, says=SWAP),
+        Fault(
+            "threads-counted-as-blocks",
+            wrong_reference=arrays.threads_for_blocks,
+            says="`rows` takes one block for each row, so the grid is the number of rows, not of threads",
+        ),
+        Fault(
+            "too-many-blocks",
+            checks=("memcheck.global.*",),
+            says="`rows` has no guard: each block takes a row, so there must be exactly as many blocks as rows",
+        ),
+    ),
+    minutes=8,
+)
+
+
+# gridstride: a grid that does not depend on n.
+
+
+def _stride_case(n: int, **more) -> Case:
+    return Case(f"n = {n}", {"n": n}, seed=n, **more)
+
+
+GRIDSTRIDE = Exercise(
+    id="thread_mapping.gridstride",
+    lesson=LESSON,
+    title="Few threads, many elements",
+    answer=KernelAnswer("gridstride", {"grid": arrays.STRIDE_GRID, "block": arrays.STRIDE_BLOCK}, launch_editable=False),
+    params=(
+        Param("x", "float32", Role.IN, ("n",)),
+        Param("y", "float32", Role.OUT, ("n",)),
+        Param("n", "int32", Role.SCALAR),
+    ),
+    inputs=arrays.stride_inputs,
+    reference=lambda x: arrays.halved(x),
+    cases=(
+        *(_stride_case(n, measured=n == 5000) for n in (5000, 1, 31, 32, 33, 512, 513, 1021)),
+        _stride_case(2777, hidden=True),
+    ),
+    tolerance={"y": Tolerance(why="halving a normal float changes its exponent only, so it is exact")},
+    goals=(
+        Goal(
+            "reads_per_input", 1.0, False, 1.0,
+            "each element is read once, by one thread of the whole grid",
+            "Which other threads read the element that your thread reads? By how much does `i` have to grow so that "
+            "the next round starts where the last one ended?",
+        ),
+        Goal(
+            "global_load_sectors_per_request", 4.1, False, 1.0,
+            "32 neighbouring floats are 128 bytes, four sectors; the margin is for the last, partly filled warp",
+            "Lanes 0 and 1 of a warp work at the same time. How far apart are the elements that they read?",
+        ),
+    ),  # fmt: skip
+    hints=(
+        "512 threads, 5000 elements: after the first 512 are done, which element should thread 0 take next?",
+        "All threads together advance by the size of the grid: `gridDim.x * blockDim.x`.",
+        "`for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)`",
+    ),
+    faults=(
+        Fault(
+            "missing-stride-loop",
+            wrong_reference=lambda x: arrays.halved(x, np.arange(x.size) < arrays.STRIDE),
+            says="each thread takes one element and stops; the grid has fewer threads than there are elements",
+        ),
+        Fault(
+            "local-for-global-index",
+            wrong_reference=lambda x: arrays.halved(x, np.arange(x.size) % arrays.STRIDE < arrays.STRIDE_BLOCK),
+            says="the loop starts at `threadIdx.x`, the same in each block, but steps over the whole grid",
+        ),
+        Fault(
+            "missing-bounds-guard",
+            checks=("memcheck.global.*",),
+            says="the last round is only partly filled: test `i < n` before each element, not once",
+        ),
+    ),
+    minutes=10,
+)
+
+
+# wide_index: a product of two ints that outgrows them.
+
+
+def _wide_case(n: int, step: int, **more) -> Case:
+    return Case(f"n = {n}, step = {step}", {"n": n, "step": step}, seed=n, **more)
+
+
+WRAPS = "the product of two ints is an int and wraps at 2^31: make one factor `long long` before multiplying"
+WIDE_INDEX = Exercise(
+    id="thread_mapping.wide_index",
+    lesson=LESSON,
+    title="When an int is too short",
+    answer=KernelAnswer("wide_index", {"grid": f"ceil_div(n, {arrays.BLOCK})", "block": arrays.BLOCK}, launch_editable=False),
+    params=(
+        Param("x", "float32", Role.IN, ("n",)),
+        Param("y", "float32", Role.OUT, ("n",)),
+        Param("n", "int32", Role.SCALAR),
+        Param("step", "int32", Role.SCALAR),
+    ),
+    inputs=arrays.wide_inputs,
+    reference=lambda x, step: arrays.picked(x, arrays.product(x, step) % x.size),
+    cases=(
+        *(_wide_case(n, step, measured=n == 2999) for n, step in (
+            (2999, 1_000_003), (1, 1), (31, 7), (32, 5), (33, 7), (257, 100_003), (1021, 65_537), (2500, 999_983),
+        )),
+        _wide_case(2803, 1_500_007, hidden=True),
+    ),  # fmt: skip
+    tolerance={"y": Tolerance(why="values are copied, not computed")},
+    hints=(
+        "What is 2998 · 1,000,003, and what is the largest number that an `int` holds?",
+        "C multiplies in the type of the factors. Where the result is stored comes too late.",
+        "`long long far = (long long)i * step;` and then `y[i] = x[far % n];`",
+    ),
+    faults=(
+        Fault("int32-overflow", wrong_reference=arrays.wrapped_signed, says=WRAPS),
+        Fault("int32-overflow", wrong_reference=arrays.wrapped_unsigned, says=WRAPS),
+        Fault(
+            "missing-bounds-guard",
+            checks=("memcheck.global.write-oob",),
+            says="threads with i ≥ n have no element: guard with `if (i < n)`",
+        ),
+        Fault(
+            "remainder-missing",
+            wrong_reference=lambda x, step: arrays.picked(x, arrays.product(x, step)),
+            says="the product runs far past the end of `x`: its remainder by n is the index",
+        ),
+    ),
+    core=False,
+    minutes=6,
+)
+
+
+PREDICT = Exercise(
+    id="thread_mapping.predict",
+    lesson=LESSON,
+    title="Who works where?",
+    answer=ValueAnswer(
+        (
+            Question(
+                "element", "Blocks of 256 threads. Which element does thread 5 of block 2 take?", 517,
+                explain="Two full blocks stand before it: 2 · 256 + 5 = 517.",
+            ),
+            Question(
+                "idle", "`n = 1021`, 256 threads a block. How many threads must the guard keep out?", 3,
+                explain="ceil(1021 / 256) = 4 blocks, 1024 threads, three more than there are elements.",
+            ),
+            Question(
+                "offset", "Rows of 33 floats are stored with a pitch of 40. How many floats into the memory is row 2, "
+                "column 5?", 85,
+                explain="Two rows of 40 floats, seven of them unused in each, then five more: 2 · 40 + 5 = 85.",
+            ),
+            Question(
+                "rounds", "A grid of 4 blocks of 128 threads strides over 5000 elements. How many times does thread 0 "
+                "go through its loop?", 10,
+                explain="512 elements a round: thread 0 takes 0, 512, …, 4608, which is ten elements. Thread 511 takes "
+                "only nine; its tenth would be 5119.",
+            ),
+        )
+    ),
+    hints=(
+        "For each: how many threads, or floats, come before the one that is asked for?",
+        "Blocks and rows come whole: count full ones first, then the rest.",
+        "2 · 256 + 5; 4 · 256 - 1021; 2 · 40 + 5; and 5000 / 512 rounded up.",
+    ),
+    minutes=5,
+)  # fmt: skip
+
+EXERCISES = (PREDICT, MAP1D, MAP2D, LAUNCH, GRIDSTRIDE, WIDE_INDEX)

@@ -1,0 +1,392 @@
+"""Exercises of lesson 04: a tile in shared memory, where it pays, how it breaks, and where it is of no use."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from grader.model import (
+    Case,
+    Exercise,
+    Fault,
+    Goal,
+    KernelAnswer,
+    Param,
+    Question,
+    Role,
+    Tolerance,
+    ValueAnswer,
+)  # fmt: skip
+
+__all__ = ["EXERCISES"]
+
+LESSON = "04_tiling"
+TILE = 16  # edge of the GEMM exercises' tiles
+TILE_X, TILE_Y = 32, 8  # tile of the stencil and of when_not, one thread an element
+ONE_ROUNDING = 2.0**-24  # largest relative error of one float32 operation
+
+LOAD_BARRIER = "a thread reads what another thread loaded, and that one may not have got there: a barrier belongs between"
+REUSE_BARRIER = "the next tile overwrites this one while slower warps still read it: a barrier belongs at the end of a round"
+BRANCH = "`__syncthreads()` waits for every thread of the block, so it may not stand where only some of them come by"
+
+
+# stencil: a tile with a halo.
+
+STENCIL_SIZES = ((96, 64), (1, 1), (31, 33), (32, 31), (33, 32), (37, 53), (64, 7))
+
+
+def _plane_case(width: int, height: int, **more) -> Case:
+    return Case(f"{width} × {height}", {"width": width, "height": height}, seed=width + height, **more)
+
+
+def _stencil_inputs(sizes, rng):
+    plane = rng.uniform(-1.0, 1.0, (sizes["height"], sizes["width"])).astype(np.float32)
+    return {"plane": plane, "width": np.int32(sizes["width"]), "height": np.int32(sizes["height"])}
+
+
+def _blurred(plane, outside=0.0, cut_at_tiles=False):
+    """Half of each point and an eighth of its four neighbours; `outside` stands beyond the edge."""
+    wide = np.pad(plane.astype(np.float64), 1, constant_values=outside)
+    height, width = plane.shape
+    row, col = np.arange(height)[:, None], np.arange(width)
+    up, down, left, right = wide[:-2, 1:-1], wide[2:, 1:-1], wide[1:-1, :-2], wide[1:-1, 2:]
+    if cut_at_tiles:
+        up, down = np.where(row % TILE_Y == 0, 0, up), np.where(row % TILE_Y == TILE_Y - 1, 0, down)
+        left, right = np.where(col % TILE_X == 0, 0, left), np.where(col % TILE_X == TILE_X - 1, 0, right)
+    return {"out": 0.5 * wide[1:-1, 1:-1] + 0.125 * (up + down + left + right)}
+
+
+STENCIL = Exercise(
+    id="tiling.stencil",
+    lesson=LESSON,
+    title="A tile with a halo",
+    answer=KernelAnswer(
+        "stencil",
+        {"grid": (f"ceil_div(width, {TILE_X})", f"ceil_div(height, {TILE_Y})"), "block": (TILE_X, TILE_Y)},
+        launch_editable=False,
+    ),
+    params=(
+        Param("plane", "float32", Role.IN, ("height", "width")),
+        Param("out", "float32", Role.OUT, ("height", "width")),
+        Param("width", "int32", Role.SCALAR),
+        Param("height", "int32", Role.SCALAR),
+    ),
+    inputs=_stencil_inputs,
+    reference=lambda plane: _blurred(plane),
+    cases=(
+        *(_plane_case(*sizes, measured=sizes == STENCIL_SIZES[0]) for sizes in STENCIL_SIZES),
+        _plane_case(45, 19, hidden=True),
+    ),
+    tolerance={
+        "out": Tolerance(
+            absolute=6 * ONE_ROUNDING,
+            why="halves and eighths are exact; sums of up to 2, 3 and 4 take an eighth of their roundings with them, the last "
+            "sum of at most 1 adds its own: (2 + 3 + 4)/8 + 1 = 2.1 units of 2^-24; 6 leave other orders of adding room",
+        )
+    },
+    goals=(
+        Goal(
+            "loads_per_output", 1.35, False, 2.0,
+            "a 32 × 8 tile holds 256 points and needs 80 more around it: 336 / 256 = 1.31 loads a point",
+            "How many threads of the block read the same element of `plane` from global memory?",
+        ),
+    ),  # fmt: skip
+    hints=(
+        "Which points does the thread in the tile's left column need that no thread of its block owns?",
+        "Make the tile two wider and two higher than the block. Threads at an edge load one point more; "
+        "what lies outside the plane is 0, and somebody has to write that 0.",
+        "`tile[ty + 1][tx + 1] = inside(row, col)`; `if (tx == 0) tile[ty + 1][0] = …`, the same for the other three "
+        "edges; then `__syncthreads()`, outside every `if`; then the sum from `tile`, guarded.",
+    ),
+    faults=(
+        Fault(
+            "halo-missing",
+            wrong_reference=lambda plane: _blurred(plane, cut_at_tiles=True),
+            says="points at the edge of a tile miss their neighbours in the next tile: load those too",
+        ),
+        Fault(
+            "tile-tail-not-zeroed",
+            wrong_reference=lambda plane: _blurred(plane, outside=np.nan),
+            says="the tile's points outside the plane were never written; they must be set to 0",
+        ),
+        Fault("missing-barrier-after-load", checks=("racecheck.shared.*",), says=LOAD_BARRIER),
+        Fault("barrier-in-divergent-branch", checks=("synccheck.divergent", "deadlock.barrier"), says=BRANCH),
+    ),
+    minutes=20,
+)
+
+
+# gemm_tiled and debug_published: C = A · B through two tiles.
+
+GEMM_SIZES = ((64, 96, 80), (1, 1, 1), (31, 33, 32), (32, 31, 33), (33, 32, 17), (16, 48, 5), (37, 29, 53))
+NAIVE_GEMM = r"""
+extern "C" __global__ void gemm_naive(const float* A, const float* B, float* C, int m, int n, int k) {
+    int row = blockIdx.y * blockDim.y + threadIdx.y;
+    int col = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row < m && col < n) {
+        float sum = 0.0f;
+        for (int i = 0; i < k; ++i) sum += A[row * k + i] * B[i * n + col];
+        C[row * n + col] = sum;
+    }
+}
+"""
+GEMM_LAUNCH = {"grid": (f"ceil_div(n, {TILE})", f"ceil_div(m, {TILE})"), "block": (TILE, TILE)}
+
+
+def _gemm_case(m: int, n: int, k: int, **more) -> Case:
+    return Case(f"{m} × {n} × {k}", {"m": m, "n": n, "k": k}, seed=m + n + k, **more)
+
+
+def _gemm_inputs(sizes, rng):
+    m, n, k = sizes["m"], sizes["n"], sizes["k"]
+    return {
+        "A": rng.uniform(-1.0, 1.0, (m, k)).astype(np.float32),
+        "B": rng.uniform(-1.0, 1.0, (k, n)).astype(np.float32),
+        "m": np.int32(m), "n": np.int32(n), "k": np.int32(k),
+    }  # fmt: skip
+
+
+def _product(A, B):
+    return {"C": A.astype(np.float64) @ B.astype(np.float64)}
+
+
+def _stale_tail(A, B):
+    """The last, partly filled tile still holds what the tile before left in it; in a first tile nothing was written."""
+    C = _product(A, B)["C"]
+    tail = A.shape[1] % TILE
+    if tail == 0:
+        return {"C": C}
+    if A.shape[1] < TILE:
+        return {"C": np.full_like(C, np.nan)}
+    first = A.shape[1] - tail - TILE  # of the tile before the last
+    stale = slice(first + tail, first + TILE)
+    return {"C": C + A[:, stale].astype(np.float64) @ B[stale].astype(np.float64)}
+
+
+def _row_for_column(A, B):
+    """The tile of B is read at [k][ty], so that each row of a tile takes one column for all of its elements."""
+    m, n = A.shape[0], B.shape[1]
+    row, col = np.arange(m)[:, None], np.arange(n)
+    column = col // TILE * TILE + row % TILE
+    padded = np.pad(B.astype(np.float64), ((0, 0), (0, TILE)))
+    return {"C": np.take_along_axis(A.astype(np.float64) @ padded, column, axis=1)}
+
+
+GEMM_PARAMS = (
+    Param("A", "float32", Role.IN, ("m", "k")),
+    Param("B", "float32", Role.IN, ("k", "n")),
+    Param("C", "float32", Role.OUT, ("m", "n")),
+    Param("m", "int32", Role.SCALAR),
+    Param("n", "int32", Role.SCALAR),
+    Param("k", "int32", Role.SCALAR),
+)
+GEMM_CASES = (
+    *(_gemm_case(*sizes, measured=sizes == GEMM_SIZES[0]) for sizes in GEMM_SIZES),
+    _gemm_case(21, 45, 34, hidden=True),
+)
+GEMM_TOLERANCE = {
+    "C": Tolerance(
+        absolute=80 * 80 * ONE_ROUNDING / 8,
+        why="a sum of 80 products of at most 1 errs by at most 80 · 80 · 2^-24 when every rounding goes one way; they "
+        "do not, and an eighth of it is still thirty times what a float sum in any order shows",
+    )
+}
+GEMM_BARRIERS = (
+    Fault("missing-barrier-after-load", checks=("initcheck.shared", "racecheck.shared.RAW"), says=LOAD_BARRIER),
+    Fault("missing-barrier-before-overwrite", checks=("racecheck.shared.WAR",), says=REUSE_BARRIER),
+)
+TAIL_NOT_ZEROED = Fault(
+    "tile-tail-not-zeroed",
+    wrong_reference=_stale_tail,
+    says="past the end of k the tile keeps old values, and the sum takes them in: write 0 there",
+)
+
+GEMM_TILED = Exercise(
+    id="tiling.gemm_tiled",
+    lesson=LESSON,
+    title="Matrix product through tiles",
+    answer=KernelAnswer("gemm_tiled", GEMM_LAUNCH, launch_editable=False),
+    params=GEMM_PARAMS,
+    inputs=_gemm_inputs,
+    reference=_product,
+    cases=GEMM_CASES,
+    tolerance=GEMM_TOLERANCE,
+    baseline=(NAIVE_GEMM, GEMM_LAUNCH),
+    goals=(
+        Goal(
+            "global_load_requests_ratio", f"1.1 / {TILE}", False, 2.0,
+            "each element of a tile is loaded once and used by 16 threads: a sixteenth of the naive kernel's load "
+            "requests, and a tenth of that as margin",
+            "How many times does one block load the same element of A?",
+        ),
+    ),  # fmt: skip
+    hints=(
+        "A block computes 16 × 16 elements of C. Which rows of A and which columns of B does it need, and how often "
+        "does it need each element?",
+        "Walk along k in steps of 16. In each step every thread loads one element of A and one of B, 0 where there is "
+        "none; then all wait; then each adds 16 products; then all wait again.",
+        "`As[ty][tx] = (row < m && k0 + tx < k) ? A[row * k + k0 + tx] : 0.0f;`, `Bs[ty][tx] = (k0 + ty < k && "
+        "col < n) ? B[(k0 + ty) * n + col] : 0.0f;`, and the sum runs over `As[ty][i] * Bs[i][tx]`.",
+    ),
+    faults=(
+        *GEMM_BARRIERS,
+        TAIL_NOT_ZEROED,
+        Fault("barrier-in-divergent-branch", checks=("synccheck.divergent", "deadlock.barrier"), says=BRANCH),
+    ),
+    minutes=25,
+)
+
+DEBUG_PUBLISHED = Exercise(
+    id="tiling.debug_published",
+    lesson=LESSON,
+    title="A published kernel that is wrong",
+    answer=KernelAnswer("gemm_published", GEMM_LAUNCH, launch_editable=False),
+    params=GEMM_PARAMS,
+    inputs=_gemm_inputs,
+    reference=_product,
+    cases=GEMM_CASES,
+    tolerance=GEMM_TOLERANCE,
+    hints=(
+        "Look at the error map: which elements of each 16 × 16 square are right? What do their row and column share?",
+        "On the diagonal `tx == ty`. So one `ty` stands where a `tx` belongs, or the other way round.",
+        "Each product takes a row of the tile of A, `As[ty][i]`, and a column of the tile of B: `Bs[i][tx]`.",
+    ),
+    faults=(
+        Fault(
+            "row-for-column",
+            wrong_reference=_row_for_column,
+            says="the thread's column is `tx`, yet the tile of B is read at `ty`; only where the two are equal is it right",
+        ),
+        *GEMM_BARRIERS,
+        TAIL_NOT_ZEROED,
+    ),
+    minutes=8,
+)
+
+
+# when_not: a tile that nobody reads twice.
+
+
+def _columns_inputs(sizes, rng):
+    width, height = sizes["width"], sizes["height"]
+    return {
+        "plane": rng.uniform(-1.0, 1.0, (height, width)).astype(np.float32),
+        "weight": rng.uniform(0.5, 2.0, width).astype(np.float32),
+        "width": np.int32(width), "height": np.int32(height),
+    }  # fmt: skip
+
+
+def _weighted(plane, weight):
+    return {"out": plane.astype(np.float64) * weight.astype(np.float64)}
+
+
+def _weighted_by_row(plane, weight):
+    height, width = plane.shape
+    by_row = np.full(height, np.nan)
+    by_row[: min(height, width)] = weight[: min(height, width)]
+    return {"out": plane.astype(np.float64) * by_row[:, None]}
+
+
+def _weighted_swapped(plane, weight):
+    """x counts rows and y columns, while the grid was cut for the other way round."""
+    height, width = plane.shape
+    rows, columns = -(-width // TILE_X) * TILE_X, -(-height // TILE_Y) * TILE_Y
+    keep = (np.arange(height)[:, None] < rows) & (np.arange(width) < columns)
+    return {"out": np.where(keep, _weighted(plane, weight)["out"], np.nan)}
+
+
+WHEN_NOT = Exercise(
+    id="tiling.when_not",
+    lesson=LESSON,
+    title="A tile too many",
+    answer=KernelAnswer(
+        "weigh_columns",
+        {"grid": (f"ceil_div(width, {TILE_X})", f"ceil_div(height, {TILE_Y})"), "block": (TILE_X, TILE_Y)},
+        launch_editable=False,
+    ),
+    params=(
+        Param("plane", "float32", Role.IN, ("height", "width")),
+        Param("weight", "float32", Role.IN, ("width",)),
+        Param("out", "float32", Role.OUT, ("height", "width")),
+        Param("width", "int32", Role.SCALAR),
+        Param("height", "int32", Role.SCALAR),
+    ),
+    inputs=_columns_inputs,
+    reference=_weighted,
+    cases=(
+        *(_plane_case(*sizes, measured=sizes == STENCIL_SIZES[0]) for sizes in STENCIL_SIZES),
+        _plane_case(45, 19, hidden=True),
+    ),
+    tolerance={"out": Tolerance(relative=ONE_ROUNDING, why="one product, rounded once: at most 2^-24 of its value")},
+    goals=(
+        Goal(
+            "shared_requests", 0, False, 1.0, "no value is used by two threads, so none has to be shared",
+            "Which thread reads what this thread put into the tile?",
+        ),
+        Goal(
+            "barriers", 0, False, 1.0, "threads that share nothing need not wait for one another",
+            "Whom does a thread wait for at the barrier, and why?",
+        ),
+    ),  # fmt: skip
+    hints=(
+        "How many threads read one element of the tile?",
+        "Each thread reads back just what it wrote. Then a register will do, and nobody has to wait.",
+        "`if (row < height && col < width) out[row * width + col] = plane[row * width + col] * weight[col];`",
+    ),
+    faults=(
+        Fault(
+            "weight-of-the-row",
+            wrong_reference=_weighted_by_row,
+            says="each column has its weight, so its index is `col`",
+        ),
+        Fault(
+            "xy-swapped",
+            wrong_reference=_weighted_swapped,
+            says="x counts columns and y counts rows: here they are the other way round, and the grid does not fit",
+        ),
+        Fault(
+            "missing-bounds-guard",
+            checks=("memcheck.global.*",),
+            says="the grid is rounded up in both directions: guard with `if (row < height && col < width)`",
+        ),
+    ),
+    minutes=6,
+)
+
+
+PREDICT = Exercise(
+    id="tiling.predict",
+    lesson=LESSON,
+    title="How much does a tile save?",
+    answer=ValueAnswer(
+        (
+            Question(
+                "naive_loads", "A 5-point stencil without a tile: how many elements does an inner point load from "
+                "global memory?", 5,
+                explain="Itself and its four neighbours. Each point is loaded five times, by five threads.",
+            ),
+            Question(
+                "tile_loads", "With a 32 × 8 tile and its halo (no corners), loads per point? Two decimals will do.",
+                1.3125, tolerance=0.02,
+                explain="256 points and a halo of 2 · 32 + 2 · 8 = 80: 336 / 256 = 1.31.",
+            ),
+            Question(
+                "requests", "Tiled matrix product, 16 × 16 tiles: by what factor do the load requests fall against "
+                "the naive kernel?", 16,
+                explain="In each step of 16 along k a thread loads 2 elements instead of 2 · 16.",
+            ),
+            Question(
+                "speed", "And how much faster is it at N = 4096 on an H200? Guess a factor.", 1.56, tolerance=0.45,
+                explain="1.56 × (recorded: H200, 2026-11-29; 26.4 ms and 16.9 ms). The caches already served most of "
+                "the repeated loads of the naive kernel.",
+            ),
+        )
+    ),
+    hints=(
+        "For each: how many threads want the same element?",
+        "The halo of a tile is two rows and two columns. A step of 16 along k takes one load of each matrix a thread.",
+        "5; (256 + 80) / 256; 16; and less than you hope: the caches were not idle before.",
+    ),
+    minutes=5,
+)  # fmt: skip
+
+EXERCISES = (PREDICT, STENCIL, GEMM_TILED, DEBUG_PUBLISHED, WHEN_NOT)

@@ -1,0 +1,20 @@
+extern "C" __global__ void gemm_tiled(const float* A, const float* B, float* C, int m, int n, int k) {
+    __shared__ float a_tile[256];
+    __shared__ float b_tile[256];
+    int thread = threadIdx.y * 16 + threadIdx.x;
+    int row = blockIdx.y * blockDim.y + threadIdx.y, col = blockIdx.x * blockDim.x + threadIdx.x;
+    int tiles = (k + 15) / 16;
+    float sum = 0.0f;
+    for (int t = 0; t < tiles; ++t) {
+        int left = t * 16 + threadIdx.x, top = t * 16 + threadIdx.y;
+        bool a_inside = row < m && left < k, b_inside = top < k && col < n;
+        if (a_inside) a_tile[thread] = A[row * k + left];
+        if (b_inside) b_tile[thread] = B[top * n + col];
+        __syncthreads();
+        const float* a_row = a_tile + threadIdx.y * 16;
+        for (int step = 0; step < 16; ++step) sum = fmaf(a_row[step], b_tile[step * 16 + threadIdx.x], sum);
+        __syncthreads();
+    }
+    if (row >= m || col >= n) return;
+    C[row * n + col] = sum;
+}

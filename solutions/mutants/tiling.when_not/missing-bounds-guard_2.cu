@@ -1,0 +1,5 @@
+extern "C" __global__ void weigh_columns(const float* plane, const float* weight, float* out, int width, int height) {
+    int col = blockIdx.x * 32 + threadIdx.x, row = blockIdx.y * 8 + threadIdx.y;
+    float w = weight[col];
+    if (row < height) out[row * width + col] = w * plane[row * width + col];
+}

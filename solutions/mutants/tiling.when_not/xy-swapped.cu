@@ -1,0 +1,4 @@
+extern "C" __global__ void weigh_columns(const float* plane, const float* weight, float* out, int width, int height) {
+    int row = blockIdx.x * 32 + threadIdx.x, col = blockIdx.y * 8 + threadIdx.y;
+    if (row < height && col < width) out[row * width + col] = plane[row * width + col] * weight[col];
+}
