@@ -15,6 +15,9 @@ from simt.ptx.syntax import Function, Instruction, Label, Symbol
 
 __all__ = ["Block", "Cfg", "Loop", "build", "controllers"]
 
+# n ways to continue a loop make n * n / 2 of them; a large kernel of a lesson has some hundred.
+MAX_DEPENDENCES = 1 << 20
+
 Predicate = Callable[[Instruction], bool]
 
 _LEAVING = frozenset(["ret", "exit"])
@@ -105,7 +108,8 @@ def build(function: Function, *, split_before: Predicate | None = None, split_af
     begins at it or ends with it.
 
     Raises:
-        PtxSyntaxError: a jump to a label that isn't declared, or loops nested beyond `MAX_LOOP_DEPTH`.
+        PtxSyntaxError: a jump to a label that isn't declared, loops nested beyond `graph.MAX_LOOP_DEPTH`, or more than
+            `MAX_DEPENDENCES` control dependences.
         ValueError: the function has no body.
     """
     if function.body is None:
@@ -113,11 +117,12 @@ def build(function: Function, *, split_before: Predicate | None = None, split_af
     blocks = _linked(_cut(function, split_before, split_after), function)
     try:
         order, nests = rank([block.successors for block in blocks], 0)
-    except RecursionError as error:
-        raise PtxSyntaxError(str(error), function.ptx_line) from None
-    new = {old: index for index, old in enumerate(order)}
-    ranked = _renumbered(blocks, order, new)
-    post_dominator = _post_dominators(ranked)
+        new = {old: index for index, old in enumerate(order)}
+        ranked = _renumbered(blocks, order, new)
+        post_dominator = _post_dominators(ranked)
+        dependence = _control_dependence(ranked, post_dominator)
+    except (RecursionError, OverflowError) as error:
+        raise PtxSyntaxError(f"function `{function.name}`: {error}", function.ptx_line) from None
     loops, loop_of = _loops(nests, new)
     return Cfg(
         function=function,
@@ -125,7 +130,7 @@ def build(function: Function, *, split_before: Predicate | None = None, split_af
         labels={label: block.index for block in ranked for label in block.labels},
         dominator=tuple(dominators([block.successors for block in ranked], 0)),
         post_dominator=post_dominator,
-        control_dependence=_control_dependence(ranked, post_dominator),
+        control_dependence=dependence,
         loops=loops,
         loop_of=loop_of,
     )
@@ -242,6 +247,7 @@ def _mark(graph: list[list[int]], start: int, seen: bytearray) -> None:
 def _control_dependence(blocks: tuple[Block, ...], post_dominator: tuple[int, ...]) -> tuple[frozenset[int], ...]:
     """Ferrante, Ottenstein and Warren, The program dependence graph, 1987."""
     found: list[set[int]] = [set() for _ in blocks]
+    left = MAX_DEPENDENCES
     for block in blocks:
         if not block.branches:
             continue
@@ -251,6 +257,9 @@ def _control_dependence(blocks: tuple[Block, ...], post_dominator: tuple[int, ..
             while runner != stop and runner != len(blocks):
                 found[runner].add(block.index)
                 runner = post_dominator[runner]
+                left -= 1
+            if left < 0:
+                raise OverflowError(f"more than {MAX_DEPENDENCES} pairs of a branch and a block that it decides")
     return tuple([frozenset(row) for row in found])
 
 

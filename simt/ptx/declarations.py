@@ -13,6 +13,7 @@ from simt.ptx.types import TYPES, PtxType
 __all__ = ["Declaration", "Declarator", "declaration", "variables"]
 
 MAX_VARIABLE_BYTES = 1 << 48
+MAX_DIMS = 16
 _SPACES = frozenset(["reg", "param", "local", "shared", "global", "const"])
 _OPAQUE = frozenset(["texref", "samplerref", "surfref"])
 _LANES = {"v2": 2, "v4": 4, "v8": 8}
@@ -94,6 +95,8 @@ def _declarator(text: str, line: int) -> Declarator:
         if size is None or size < 0:
             raise PtxSyntaxError(f"`{dim.strip()[:20]}` is no array size", line)
         dims.append(size)
+    if len(dims) > MAX_DIMS:
+        raise PtxSyntaxError(f"`{match[1]}` has more than {MAX_DIMS} dimensions", line)
     return Declarator(match[1], int(match[2]) if match[2] else None, tuple(dims))
 
 

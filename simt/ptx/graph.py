@@ -145,52 +145,76 @@ def _pop_until(path: list[int], on_path: set[int], node: int) -> list[int]:
 def dominators(graph: Graph, root: int) -> list[int]:
     """The immediate dominator of each node: of the root itself, of an unreached node -1.
 
-    Cooper, Harvey and Kennedy, A simple, fast dominance algorithm, 2001.
+    Lengauer and Tarjan, A fast algorithm for finding dominators in a flowgraph, 1979, with path compression only; it
+    stays within n log n on any shape, where the usual iteration takes n * n steps on a loop with n ways to continue.
     """
-    post = _postorder(graph, root)
-    time = {node: index for index, node in enumerate(post)}
-    into = predecessors(graph)
-    for row in into:
-        row.sort(key=lambda node: time.get(node, -1))  # deepest first: else n jumps to one exit cost n * n steps
-    above = [-1] * len(graph)
-    above[root] = root
-    changed = True
-    while changed:
-        changed = False
-        for node in reversed(post):
-            if node == root:
-                continue
-            best = -1
-            for before in into[node]:
-                if above[before] < 0:
-                    continue
-                if best < 0:
-                    best = before
-                    continue
-                other = before
-                while best != other:
-                    if time[best] < time[other]:
-                        best = above[best]
-                    else:
-                        other = above[other]
-            if above[node] != best:
-                above[node] = best
-                changed = True
-    return above
+    order, parent = _depth_first(graph, root)
+    number = {node: index for index, node in enumerate(order)}
+    into: list[list[int]] = [[] for _ in order]
+    for index, node in enumerate(order):
+        for target in graph[node]:
+            into[number[target]].append(index)
+    # All below counts in depth-first numbers: `semi` are the semidominators, `forest` finds the least of them on a path.
+    semi = list(range(len(order)))
+    forest = _Forest(semi)
+    waiting: list[list[int]] = [[] for _ in order]
+    found = [0] * len(order)
+    for index in reversed(range(1, len(order))):
+        semi[index] = min([semi[forest.least(before)] for before in into[index]])
+        waiting[semi[index]].append(index)
+        forest.above[index] = parent[index]
+        for other in waiting[parent[index]]:
+            least = forest.least(other)
+            found[other] = least if semi[least] < semi[other] else parent[index]
+        waiting[parent[index]].clear()
+    result = [-1] * len(graph)
+    result[root] = root
+    for index in range(1, len(order)):
+        if found[index] != semi[index]:
+            found[index] = found[found[index]]
+        result[order[index]] = order[found[index]]
+    return result
 
 
-def _postorder(graph: Graph, root: int) -> list[int]:
+class _Forest:
+    """Trees that grow at their roots; a path once walked is shortened."""
+
+    def __init__(self, semi: list[int]) -> None:
+        self.semi = semi
+        self.above = [-1] * len(semi)
+        self.best = list(range(len(semi)))
+
+    def least(self, node: int) -> int:
+        """The node of least semidominator between `node` and its tree's root, the root left out unless it's `node`."""
+        above, best, semi = self.above, self.best, self.semi
+        if above[node] < 0:
+            return node
+        path, walker = [], node
+        while above[above[walker]] >= 0:
+            path.append(walker)
+            walker = above[walker]
+        for walker in reversed(path):
+            higher = above[walker]
+            if semi[best[higher]] < semi[best[walker]]:
+                best[walker] = best[higher]
+            above[walker] = above[higher]
+        return best[node]
+
+
+def _depth_first(graph: Graph, root: int) -> tuple[list[int], list[int]]:
+    """Nodes in the order of a depth-first walk, and for each the position in it of the node that led there."""
+    order, parent = [root], [0]
     seen = {root}
-    order: list[int] = []
-    calls = [(root, iter(graph[root]))]
+    calls = [(0, iter(graph[root]))]
     while calls:
-        node, targets = calls[-1]
+        position, targets = calls[-1]
         for target in targets:
             if target not in seen:
                 seen.add(target)
-                calls.append((target, iter(graph[target])))
+                calls.append((len(order), iter(graph[target])))
+                order.append(target)
+                parent.append(position)
                 break
         else:
-            order.append(node)
             calls.pop()
-    return order
+    return order, parent

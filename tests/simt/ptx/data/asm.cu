@@ -1,0 +1,2 @@
+__device__ __forceinline__ int wait(unsigned bar,int ph){ int r; asm volatile("{\n .reg .pred p;\n .reg .b32 t<3>; mov.u32 t0, 3;\nL_w: mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n @!p bra L_w;\n { .reg .b32 t1; mov.u32 t1, t0; add.s32 %0, t1, t0; }\n selp.s32 %0,1,0,p; }":"=r"(r):"r"(bar),"r"(ph):"memory"); return r; }
+extern "C" __global__ void k(int* o){ __shared__ long long b; unsigned a=__cvta_generic_to_shared(&b); for(int i=0;i<4;i++) o[i]=wait(a,i&1)+wait(a+8,1); }
