@@ -17,7 +17,10 @@ _EXCHANGE = ("exch%s.{b32,b64}", "cas%s.{b32,b64}")
 
 
 def _forms(name: str, order: str, operations: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(f"{name}{order}{_SCOPE}{_SPACE}.{operation % _HINT}" for operation in operations)
+    """The ISA writes the scope before the space; compilers also write `atom.global.cta.add`, without an order."""
+    orderly = tuple(f"{name}{order}{_SCOPE}{_SPACE}.{operation % _HINT}" for operation in operations)
+    swapped = (f"{name}.{{global,shared}}.{{cta,cluster,gpu,sys}}.{operation % _HINT}" for operation in operations)
+    return (*orderly, *swapped)
 
 
 def _rows(name: str, order: str, exchange: tuple[str, ...]) -> tuple[Op, ...]:

@@ -17,7 +17,7 @@ from simt.isa.rounding import (
 )
 from simt.isa.shapes import PRED, same
 
-__all__ = ["ROWS", "emit_finished", "emit_prepared", "finished", "prepared"]
+__all__ = ["ROWS", "chosen", "emit_finished", "emit_prepared", "finished", "prepared"]
 
 _SECTION = "9.7.3. Floating Point Instructions: "
 
@@ -119,7 +119,7 @@ def _emit_neg(e, form, a):
     return e.fneg(*emit_prepared(e, form, (a,)))
 
 
-def _chosen(name: str, form: Form, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def chosen(name: str, form: Form, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """The smaller or larger of two, -0 below +0; a NaN loses, or wins with `.NaN`."""
     a_first = (a < b) | ((a == b) & np.signbit(a) & ~np.signbit(b))
     picked = np.where(a_first == (name == "min"), a, b)
@@ -136,7 +136,7 @@ def _extreme(name: str):
             sources = tuple(map(np.abs, sources))
         value = sources[0]
         for source in sources[1:]:
-            value = _chosen(name, form, value, source)
+            value = chosen(name, form, value, source)
         if form.has("xorsign"):
             value = np.where(np.isnan(value), value, np.where(sign, -value, value))
         return finished(form, value) if value.dtype == np.float32 else canonical(value)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from simt.isa.op import Op, Role
+from simt.isa.shapes import of
 
 __all__ = ["ROWS"]
 
@@ -57,6 +60,13 @@ ROWS = (
     ), role=Role.NONE, since=("2.0", 20), section=_SECTION + "prefetch", note="a hint: nothing happens"),
     Op("prefetchu", ("prefetchu.L1",), role=Role.NONE, since=("2.0", 20), section=_SECTION + "prefetchu",
        note="a hint: nothing happens"),
+    Op("createpolicy", (
+        "createpolicy.fractional.L2::{evict_last,evict_normal,evict_first,evict_unchanged}.b64",
+        "createpolicy.fractional.L2::{evict_last,evict_normal,evict_first,evict_unchanged}"
+        ".L2::{evict_first,evict_unchanged}.b64",
+    ), shape=of("b64", "f32"), eval=lambda form, fraction: np.zeros(fraction.shape, np.uint64),
+       emit=lambda e, form, fraction: e.const(fraction, 0, 64), since=("7.4", 80), section=_SECTION + "createpolicy",
+       note="every policy is the same opaque value; only with the fraction written out"),
     Op("applypriority", ("applypriority{.global}.L2::evict_normal",), role=Role.NONE, since=("7.4", 80),
        section=_SECTION + "applypriority", note="a hint: nothing happens"),
 )

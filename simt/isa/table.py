@@ -20,10 +20,13 @@ from simt.isa import (
     control,
     convert,
     floating,
+    half,
     integer,
     logic,
     memory,
     move,
+    narrow,
+    packed,
     special,
     warp,
 )
@@ -33,7 +36,8 @@ from simt.ptx.types import TYPES
 __all__ = ["FAMILIES", "ROWS", "TABLE", "UnsupportedInstruction", "lookup"]
 
 FAMILIES = (
-    integer, carry, bits, floating, approx, logic, compare, move, convert, special, memory, atomics, control, barrier, warp,
+    integer, carry, bits, floating, half, approx, logic, compare, move, convert, narrow,
+    packed, special, memory, atomics, control, barrier, warp,
 )
 ROWS: tuple[Op, ...] = tuple(row for family in FAMILIES for row in family.ROWS)
 

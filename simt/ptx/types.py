@@ -60,6 +60,8 @@ TYPES: dict[str, PtxType] = {
         PtxType("bf16", 16, Kind.BFLOAT, "uint16"),
         PtxType("f16x2", 32, Kind.BITS, "uint32"),
         PtxType("bf16x2", 32, Kind.BITS, "uint32"),
+        PtxType("e4m3x2", 16, Kind.BITS, "uint16"),
+        PtxType("e5m2x2", 16, Kind.BITS, "uint16"),
         PtxType("tf32", 32, Kind.BITS, "uint32"),
         PtxType("b128", 128, Kind.BITS, "V16"),
         PtxType("pred", 1, Kind.PRED, "bool"),
