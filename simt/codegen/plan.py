@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from simt.codegen.merge import merge_shared_loads
 from simt.codegen.prepare import prepare
 from simt.codegen.uniform import Uniformity, analyse, row_specials, spins
 from simt.engine.state import GLOBAL_BASE, PARAM_WINDOW
@@ -113,12 +113,15 @@ def make_plan(module: Module, kernel: str, block_dim: tuple[int, int, int], file
         Unsupported: an instruction, call or variable that simt does not run.
     """
     function = prepare(module, module.functions[kernel])
+    shared, static_shared_bytes = _place_shared(_variables(module, function, "shared"))
+    function = merge_shared_loads(function, shared)
     cfg = build(
         function,
         split_before=lambda i: is_barrier(i) or is_synchronising(i),
         split_after=lambda i: is_barrier(i) or i.name == "trap",
     )
     plan = Plan(module, function, cfg, liveness(cfg), analyse(cfg, block_dim), block_dim, spins(cfg), file_name=file_name)
+    plan.shared, plan.static_shared_bytes = shared, static_shared_bytes
     _place_registers(plan)
     _place_variables(plan)
     for loop in cfg.loops:
@@ -147,40 +150,41 @@ def _align(offset: int, alignment: int) -> int:
     return -(-offset // alignment) * alignment
 
 
+def _variables(module: Module, function: Function, *spaces: str) -> list[Variable]:
+    """Module variables that the kernel reaches, then its own, in these spaces."""
+    reached = [module.variables[name] for name in reachable(module, function.name).variables]
+    return [v for v in (*reached, *function.variables) if v.space in spaces]
+
+
 def _place_variables(plan: Plan) -> None:
-    used = reachable(plan.module, plan.function.name)
-    module_variables = [plan.module.variables[name] for name in used.variables]
-    own = [v for v in plan.function.variables if v.space in ("shared", "local")]
-    _place_shared(plan, [v for v in (*module_variables, *own) if v.space == "shared"])
-    for variable in own:
-        if variable.space == "local":
-            plan.local_bytes = _align(plan.local_bytes, variable.align)
-            plan.local[variable.name] = plan.local_bytes
-            plan.local_bytes += variable.n_bytes
+    for variable in _variables(plan.module, plan.function, "local"):
+        plan.local_bytes = _align(plan.local_bytes, variable.align)
+        plan.local[variable.name] = plan.local_bytes
+        plan.local_bytes += variable.n_bytes
     plan.local_bytes = _align(plan.local_bytes, 16)
     address = MODULE_BASE
-    for variable in (*module_variables, *(v for v in plan.function.variables if v.space in ("global", "const"))):
-        if variable.space in ("global", "const"):
-            plan.placed[variable.name] = Placed(variable, address)
-            address = _align(address + variable.n_bytes + MODULE_GAP, 256)
+    for variable in _variables(plan.module, plan.function, "global", "const"):
+        plan.placed[variable.name] = Placed(variable, address)
+        address = _align(address + variable.n_bytes + MODULE_GAP, 256)
     for variable in plan.function.params:
         plan.param_bytes = _align(plan.param_bytes, variable.align)
         plan.params[variable.name] = plan.param_bytes
         plan.param_bytes += variable.n_bytes
 
 
-def _place_shared(plan: Plan, variables: Iterable[Variable]) -> None:
-    """Static arrays first, by falling alignment as ptxas does; every unsized extern array begins at their end."""
+def _place_shared(variables: list[Variable]) -> tuple[dict[str, int], int]:
+    """(offset by name, static bytes): static arrays one after the other, extern ones all at their end."""
     dynamic = [v for v in variables if v.extern or v.count == 0]
+    places: dict[str, int] = {}
     offset = 0
     for variable in variables:
         if variable not in dynamic:
             offset = _align(offset, max(variable.align, 16 if variable.n_bytes >= 16 else 1))
-            plan.shared[variable.name] = offset
+            places[variable.name] = offset
             offset += variable.n_bytes
-    plan.static_shared_bytes = offset
     for variable in dynamic:
-        plan.shared[variable.name] = _align(offset, max(variable.align, 16))
+        places[variable.name] = _align(offset, max(variable.align, 16))
+    return places, offset
 
 
 def symbol_address(plan: Plan, name: str) -> int | None:
