@@ -13,8 +13,9 @@ from simt.ptx.body import Shared, read_body
 from simt.ptx.declarations import declaration, variables
 from simt.ptx.lexer import MAX_TEXT_BYTES, PtxSyntaxError, strip_comments
 from simt.ptx.operands import Budget
+from simt.ptx.reach import mentioned
 from simt.ptx.strings import DebugStrings
-from simt.ptx.syntax import Function, Instruction, Module, Symbol, Variable, Vector
+from simt.ptx.syntax import Function, Module, Variable
 from simt.ptx.types import PtxType
 
 __all__ = ["PtxSyntaxError", "parse"]
@@ -264,28 +265,23 @@ def _functions(reader: _Reader, roots: list[str] | None) -> Iterator[tuple[str, 
             yield name, _function(reader.text, header, shared)
         return
     found: dict[str, Function] = {}
-    pending = [*roots, *(symbol for row in reader.variables.values() for _, symbol, _ in row.relocations)]
+    pending, seen = list(roots), set(roots)
     while pending:
         name = pending.pop()
-        name = reader.aliases.get(name, name)
-        if name in found or name not in reader.headers:
-            continue
-        found[name] = function = _function(reader.text, reader.headers[name], shared)
-        pending += _symbols(function)
+        used: Iterable[str] = ()
+        if name in reader.aliases:
+            used = [reader.aliases[name]]
+        elif name in reader.headers:
+            found[name] = function = _function(reader.text, reader.headers[name], shared)
+            used = mentioned(function)
+        elif name in reader.variables:
+            used = [symbol for _, symbol, _ in reader.variables[name].relocations]
+        new = set(used) - seen
+        seen |= new
+        pending += new
     for name in reader.headers:
         if name in found:
             yield name, found[name]
-
-
-def _symbols(function: Function) -> Iterator[str]:
-    for item in function.body or ():
-        if isinstance(item, Instruction):
-            for operand in item.operands:
-                for part in operand.items if isinstance(operand, Vector) else (operand,):
-                    if isinstance(part, Symbol):
-                        yield part.name
-    for targets in function.branch_targets.values():
-        yield from targets
 
 
 def _function(text: str, header: _Header, shared: Shared) -> Function:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from simt.ptx.syntax import Address, Function, Instruction, Module, Operand, Pair, Symbol, Vector
 
-__all__ = ["Reach", "reachable", "symbols"]
+__all__ = ["Reach", "mentioned", "reachable", "symbols"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,13 @@ def symbols(function: Function) -> frozenset[str]:
     return frozenset(found)
 
 
+def mentioned(function: Function) -> frozenset[str]:
+    """What the body mentions of the module: names of its own (labels, parameters, variables, lists) are left out."""
+    own = {item.name for item in function.body or () if not isinstance(item, Instruction)}
+    own.update(row.name for row in (*function.params, *function.returns, *function.variables))
+    return symbols(function) - own - function.branch_targets.keys() - function.prototypes.keys()
+
+
 def reachable(module: Module, kernel: str) -> Reach:
     """The functions and module variables that `kernel` uses, itself included, through calls and through addresses.
 
@@ -49,9 +56,7 @@ def reachable(module: Module, kernel: str) -> Reach:
             function = module.functions[name]
             if function.body is None:
                 undefined.add(name)
-            local = _local_names(function)
-            mentioned = symbols(function) - local
-            pending += mentioned
+            pending += mentioned(function)
         elif name in module.variables:
             pending += [symbol for _, symbol, _ in module.variables[name].relocations]
         else:
@@ -61,12 +66,6 @@ def reachable(module: Module, kernel: str) -> Reach:
         tuple([name for name in module.variables if name in seen]),
         tuple(sorted(undefined)),
     )
-
-
-def _local_names(function: Function) -> set[str]:
-    names = {item.name for item in function.body or () if not isinstance(item, Instruction)}
-    names.update(row.name for row in (*function.params, *function.returns, *function.variables))
-    return names | set(function.branch_targets) | set(function.prototypes)
 
 
 def _names(operand: Operand) -> Iterator[str]:

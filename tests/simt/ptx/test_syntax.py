@@ -340,10 +340,13 @@ def test_roots_read_only_what_they_reach():
         .func unused() { this is never read; }
         .func leaf() { ret; }
         .func through_a_table() { ret; }
+        .func through_another() { ret; }
         .global .u64 table = through_a_table;
-        .func middle() { call leaf; ret; }
-        .entry k() { call middle; call missing; ret; }
+        .global .u64 unused_table = through_another;
+        .alias second, middle;
+        .func middle() { .reg .b64 a; call leaf; ld.global.u64 a, [table]; ret; }
+        .entry k() { call second; call missing; ret; }
     """
-    assert list(parse(text, ["k", "nothing"]).functions) == ["leaf", "through_a_table", "middle", "k"]
+    assert list(parse(text, ["k", "nothing"]).functions) == ["leaf", "through_a_table", "middle", "k", "second"]
     with pytest.raises(PtxSyntaxError):
         parse(text)
