@@ -8,6 +8,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import json
+import os
 import signal
 import sys
 import threading
@@ -23,7 +24,7 @@ __all__ = ["Job", "Reply", "Stop", "Stopped", "WarmServer", "compile_fresh"]
 
 CHILD = Path(__file__).with_name("nvrtc_child.py")
 START_SECONDS = 60.0  # a cold disk under load; a warm one starts in a tenth of a second
-JOBS_PER_CHILD = 500  # NVRTC keeps some memory of every program
+JOBS_PER_CHILD = 500  # 240 jobs made it 0.2 MiB larger; a hostile text may do worse
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +108,8 @@ class WarmServer:
         self._toolkit: Toolkit | None = None
         self._jobs = 0
         atexit.register(self.close)
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._forget)
 
     def compile(self, job: Job, toolkit: Toolkit) -> Reply | Stopped:
         """The answer to `job`, after those of other threads."""
@@ -132,6 +135,10 @@ class WarmServer:
             self._toolkit, self._jobs = toolkit, 0
         self._jobs += 1
         return self._child
+
+    def _forget(self) -> None:
+        """Leaves the process to the parent of a fork; this side starts its own."""
+        self._lock, self._child = threading.Lock(), None
 
     def close(self) -> None:
         """Ends the process; the next job starts another."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,10 +65,7 @@ def _installations(major: int) -> Iterator[tuple[Path, tuple[Path, ...]]]:
 
     From CUDA 13 on the packages share `nvidia/cu13`; before, each has a folder of its own below `nvidia`.
     """
-    import importlib.util
-
-    spec = importlib.util.find_spec("nvidia")
-    folders = [Path(folder) for folder in (spec.submodule_search_locations or ())] if spec else []
+    folders = [Path(entry) / "nvidia" for entry in sys.path]
     if major < 13:
         for folder in folders:
             parts = ("cuda_runtime", "cuda_nvcc", "cuda_cccl")
