@@ -146,8 +146,9 @@ def _shared_findings(config: LaunchConfig, arch: Arch, static_bytes: int) -> Ite
             help="leave shared_bytes out when the kernel has no `extern __shared__` array",
         )
         return
-    total = static_bytes + max(config.shared_bytes, config.max_dynamic_shared or 0)
-    parts = f"{config.shared_bytes} bytes dynamic" + (f" + {static_bytes} static" if static_bytes else "")
+    dynamic = max(config.shared_bytes, config.max_dynamic_shared or 0)
+    total = static_bytes + dynamic
+    parts = f"{dynamic} bytes dynamic" + (f" + {static_bytes} static" if static_bytes else "")
     if total > arch.max_shared_bytes_per_block:
         yield diagnose(
             "launch.shared-limit",
