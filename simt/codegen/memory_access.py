@@ -71,7 +71,10 @@ def _address(w: Writer, operand: Address, instruction: Instruction) -> ir.Value:
         return ir.Constant(I64, place + base.offset + operand.offset)
     value = w.read(base.name)
     if w.e.width(value) < 64:
-        value = w.e.zext(value, 64)
+        narrow = value
+        value = w.wide.get(narrow)
+        if value is None:
+            value = w.wide[narrow] = w.e.zext(narrow, 64)
     return w.e.add(value, operand.offset) if operand.offset else value
 
 

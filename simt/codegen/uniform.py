@@ -64,33 +64,68 @@ def _reaches(body: list[Instruction], tainted: set[str], wanted: set[str]) -> bo
         known |= more
 
 
+@dataclass(frozen=True, slots=True)
+class _Definition:
+    """One write of a register: where, what it reads, and whether anything but those decides that it varies."""
+
+    block: int
+    reads: tuple[str, ...]
+    may_be_uniform: bool
+    may_be_constant: bool
+
+
 def analyse(cfg: Cfg, block_dim: tuple[int, int, int]) -> Uniformity:
     """Uniform registers of a kernel that is launched with blocks of `block_dim` threads."""
-    definitions: dict[str, list[tuple[int, Instruction]]] = {}
-    for block in cfg.blocks:
-        for instruction in block.instructions:
-            for name in defs(instruction):
-                definitions.setdefault(name, []).append((block.index, instruction))
-    specials = _UNIFORM_SPECIALS | row_specials(block_dim)
-    constant = _constants(definitions, specials)
+    definitions = _definitions(cfg, _UNIFORM_SPECIALS | row_specials(block_dim))
+    constant = _constants(definitions)
     if spins(cfg):
         return Uniformity(frozenset(constant), frozenset(range(len(cfg.blocks))))
-    uniform = set(definitions)
+    varying = {n for n, rows in definitions.items() if n not in constant and not all(r.may_be_uniform for r in rows)}
+    branches = [uses(block.terminator) if block.terminator and block.branches else () for block in cfg.blocks]
     depends = _controllers(cfg)
     while True:
-        divergent = _divergent(cfg, depends, uniform)
-        keep = {
+        _spread(definitions, constant, varying)
+        parting = {i for i, names in enumerate(branches) if any(n in varying or n not in definitions for n in names)}
+        divergent = {index for index, above in enumerate(depends) if above & parting}
+        more = {
             name
-            for name in uniform
-            if name in constant
-            or all(
-                index not in divergent and _is_uniform(instruction, name, uniform, specials)
-                for index, instruction in definitions[name]
-            )
+            for name, rows in definitions.items()
+            if name not in varying and name not in constant and any(row.block in divergent for row in rows)
         }
-        if keep == uniform:
-            return Uniformity(frozenset(uniform), frozenset(divergent))
-        uniform = keep
+        if not more:
+            uniform = frozenset(definitions) - varying
+            return Uniformity(uniform, frozenset(divergent))
+        varying |= more
+
+
+def _definitions(cfg: Cfg, specials: frozenset[str] | set[str]) -> dict[str, list[_Definition]]:
+    found: dict[str, list[_Definition]] = {}
+    for block in cfg.blocks:
+        for instruction in block.instructions:
+            names = defs(instruction)
+            if not names:
+                continue
+            fixed = all(_special_uniform(operand, specials) for operand in instruction.operands)
+            may = fixed and _may_be_uniform(instruction)
+            row = _Definition(block.index, uses(instruction), may, may and _may_be_constant(instruction))
+            for name in names:
+                found.setdefault(name, []).append(row)
+    return found
+
+
+def _spread(definitions: dict[str, list[_Definition]], constant: set[str], varying: set[str]) -> None:
+    """Adds to `varying` whatever reads something varying, or something that nothing writes."""
+    readers: dict[str, list[str]] = {}
+    for name, rows in definitions.items():
+        for row in rows:
+            for read in row.reads:
+                readers.setdefault(read, []).append(name)
+    pending = [*varying, *(read for read in readers if read not in definitions)]
+    while pending:
+        for name in readers.get(pending.pop(), ()):
+            if name not in varying and name not in constant:
+                varying.add(name)
+                pending.append(name)
 
 
 def row_specials(block_dim: tuple[int, int, int]) -> set[str]:
@@ -107,46 +142,45 @@ def row_specials(block_dim: tuple[int, int, int]) -> set[str]:
     return found
 
 
-def _constants(definitions, specials) -> set[str]:
-    single = {name: rows[0][1] for name, rows in definitions.items() if len(rows) == 1 and rows[0][1].guard is None}
+def _constants(definitions: dict[str, list[_Definition]]) -> set[str]:
+    """Registers written once, from constants only."""
+    waiting: dict[str, int] = {}
+    readers: dict[str, list[str]] = {}
     constant: set[str] = set()
-    while True:
-        more = {
-            name
-            for name, instruction in single.items()
-            if name not in constant and _is_constant(instruction, name, constant, specials)
-        }
-        if not more:
-            return constant
-        constant |= more
+    pending: list[str] = []
+    for name, rows in definitions.items():
+        if len(rows) == 1 and rows[0].may_be_constant:
+            waiting[name] = len(rows[0].reads)
+            for read in rows[0].reads:
+                readers.setdefault(read, []).append(name)
+            if not rows[0].reads:
+                pending.append(name)
+    while pending:
+        name = pending.pop()
+        constant.add(name)
+        for reader in readers.get(name, ()):
+            waiting[reader] -= 1
+            if not waiting[reader]:
+                pending.append(reader)
+    return constant
 
 
-def _is_constant(instruction: Instruction, name: str, constant: set[str], specials) -> bool:
-    if instruction.name == "ld" and not any(m.startswith("param") for m in instruction.mods):
+def _may_be_constant(instruction: Instruction) -> bool:
+    if instruction.guard is not None or instruction.name in ("vote", "barrier_result", "redux", "mbarrier"):
         return False
-    if instruction.name in ("vote", "bar", "barrier", "redux", "mbarrier"):
-        return False
-    return _is_uniform(instruction, name, constant, specials)
+    return instruction.name != "ld" or any(m.startswith("param") for m in instruction.mods)
 
 
-def _is_uniform(instruction: Instruction, name: str, uniform: set[str], specials) -> bool:
-    """Whether this definition gives the whole warp one value, provided the registers in `uniform` do."""
-    if instruction.name in _VARYING or name == "%cc":
+def _may_be_uniform(instruction: Instruction) -> bool:
+    """Whether uniform operands give a uniform result: not where lanes differ by nature or see memory of their own."""
+    if instruction.name in _VARYING or "cc" in instruction.mods or instruction.name in ("addc", "subc", "madc"):
         return False
-    if instruction.name == "ld" and "local" in instruction.mods:
-        return False
-    if instruction.name == "ld" and not any(m in _SPACES for m in instruction.mods):
-        return False  # generic: may reach local memory
-    return _operands_uniform(instruction, uniform, specials)
+    if instruction.name == "ld":
+        return "local" not in instruction.mods and any(m in _SPACES for m in instruction.mods)
+    return True
 
 
 _SPACES = frozenset(["global", "shared", "shared::cta", "const", "param", "param::entry", "param::func"])
-
-
-def _operands_uniform(instruction: Instruction, uniform: set[str], specials) -> bool:
-    if any(name not in uniform for name in uses(instruction)):
-        return False
-    return all(_special_uniform(operand, specials) for operand in instruction.operands)
 
 
 def _special_uniform(operand, specials) -> bool:
@@ -212,14 +246,3 @@ def _closure(direct: list[set[int]], index: int) -> frozenset[int]:
         found |= above
         pending.extend(above)
     return frozenset(found)
-
-
-def _divergent(cfg: Cfg, depends: list[frozenset[int]], uniform: set[str]) -> set[int]:
-    parting = set()
-    for block in cfg.blocks:
-        last = block.terminator
-        if last is None or not block.branches:
-            continue
-        if any(name not in uniform for name in uses(last)):
-            parting.add(block.index)
-    return {block.index for block in cfg.blocks if depends[block.index] & parting}

@@ -7,12 +7,13 @@ that are not running.
 
 from __future__ import annotations
 
+import ctypes
+
 from llvmlite import ir
 
 from simt.codegen.emitter import I1, I8, I16, I32, I64, I128, Emitter
 from simt.codegen.plan import Plan, symbol_address
 from simt.codegen.prepare import Unsupported
-from simt.engine.records import llvm_type as record_type
 from simt.engine.state import Block, Launch, Site, Thread, Warp
 from simt.ptx.syntax import Immediate, Instruction, Operand, Register, Sink, Special, Symbol
 from simt.ptx.types import Kind, PtxType
@@ -21,6 +22,7 @@ __all__ = ["PTR", "Writer", "storage"]
 
 PTR = ir.PointerType()
 LANES = 32
+SITE_BYTES = ctypes.sizeof(Site.structure())
 _INTS = {1: I1, 8: I8, 16: I16, 32: I32, 64: I64, 128: I128}
 
 
@@ -31,6 +33,19 @@ def storage(kind: PtxType) -> ir.IntType:
 
 def vector(lane: ir.Type) -> ir.VectorType:
     return ir.VectorType(lane, LANES)
+
+
+class _Word(ir.Constant):
+    """A constant written as one word, which llvmlite would spell out lane by lane."""
+
+    def __init__(self, kind: ir.Type, word: str, lanes: list | None = None):
+        self.type, self.word, self.constant = kind, word, word if lanes is None else lanes
+
+    def _get_reference(self) -> str:
+        return self.word
+
+
+_FIRST_LANE = _Word(vector(I32), "zeroinitializer", [ir.Constant(I32, 0)] * LANES)
 
 
 class Writer:
@@ -45,6 +60,7 @@ class Writer:
         self.warp = self.function.args[0]
         self.values: dict[str, ir.Value] = {}
         self.dirty: dict[str, None] = {}
+        self.wide: dict[ir.Value, ir.Value] = {}  # 64-bit addresses of 32-bit ones, within a block
         self.mask: ir.Value = ir.Constant(I32, 0xFFFFFFFF)
         self.lane_mask: ir.Value | None = None  # the mask as <32 x i1>, None in full code
         self.buffers: dict[str, ir.Value] = {}
@@ -71,10 +87,12 @@ class Writer:
         self.b.store(value, self.field(record, pointer, name))
 
     def site_pointer(self, index: int) -> ir.Value:
-        return self.b.gep(self.sites, [ir.Constant(I64, index)], source_etype=record_type(Site))
+        return self.at(self.sites, index * SITE_BYTES)
 
     def at(self, pointer: ir.Value, offset: int | ir.Value) -> ir.Value:
         """`pointer` plus bytes."""
+        if isinstance(offset, int) and offset == 0:
+            return pointer
         offset = ir.Constant(I64, offset) if isinstance(offset, int) else offset
         return self.b.gep(pointer, [offset], source_etype=I8)
 
@@ -102,7 +120,7 @@ class Writer:
 
     def enter_block(self, mask: ir.Value | None) -> None:
         """Forgets values of the block before; `mask` are the running lanes of masked code."""
-        self.values, self.dirty = {}, {}
+        self.values, self.dirty, self.wide = {}, {}, {}
         if mask is not None:
             self.mask = mask
             self.lane_mask = self.b.bitcast(mask, vector(I1))
@@ -169,8 +187,9 @@ class Writer:
         wide = vector(value.type)
         if isinstance(value, ir.Constant) and value.constant is not None and not isinstance(value.constant, str):
             return self.e.const(ir.Constant(wide, ir.Undefined), value.constant)
-        one = self.b.insert_element(ir.Constant(wide, ir.Undefined), value, ir.Constant(I32, 0))
-        return self.b.shuffle_vector(one, ir.Constant(wide, ir.Undefined), ir.Constant(vector(I32), [0] * LANES))
+        poison = _Word(wide, "poison")
+        one = self.b.insert_element(poison, value, ir.Constant(I32, 0))
+        return self.b.shuffle_vector(one, poison, _FIRST_LANE)
 
     # --- operands
 
