@@ -8,6 +8,7 @@ from __future__ import annotations
 from simt.engine.lanewise import lane_read, lane_written, reach
 from simt.engine.native import native
 from simt.engine.pattern import place
+from simt.engine.races import RACES, watch_lane
 from simt.engine.records import Ptr, b1, i32, i64, u8, u16, u32, u64, void
 from simt.engine.segments import scope_of
 from simt.engine.state import ATOMIC_CODES, ATOMIC_TYPES, CheckBit, Scope, Site, Warp
@@ -26,7 +27,8 @@ def atomic(
     """Every active lane updates the value at its address and gets the old one."""
     if mask == 0:
         return
-    host = place(warp, site, mask, addresses)
+    place(warp, site, mask, addresses)
+    raced = warp.block.launch.checks & RACES
     shadowed = warp.block.launch.checks & SHADOWED
     size = site.element_bytes
     lanes = mask
@@ -41,7 +43,10 @@ def atomic(
             lane_read(warp, site, u32(1) << lane, addresses[lane])
             lane_written(warp, site, addresses[lane])
         at = i32(lane) * size
-        flush = i32(scope_of(site, addresses[lane]) != Scope.SHARED)
+        scope = scope_of(site, addresses[lane])
+        if raced:
+            watch_lane(warp, site, lane, scope)
+        flush = i32(scope != Scope.SHARED)
         update(site, target, operand + at, compare + at, out + at, flush)
 
 

@@ -9,7 +9,7 @@ from simt.engine.native import native
 from simt.engine.records import Ptr, i32, u32, u64, void
 from simt.engine.state import Finding, Warp
 
-__all__ = ["CHECKS", "record"]
+__all__ = ["CHECKS", "note", "record"]
 
 CHECKS = (
     "memcheck.global.read-oob",
@@ -55,12 +55,10 @@ CHECKS = (
 
 
 @native
-def record(
-    warp: Ptr[Warp], check: i32, site: i32, also_site: i32, lanes: u32, address: u64, low: u64, high: u64
-) -> void:
-    """Adds to the finding of this check at these sites, or makes it; past the cap new ones are dropped.
+def note(warp: Ptr[Warp], check: i32, site: i32, also_site: i32, lanes: u32, address: u64) -> Ptr[Finding]:
+    """Adds to the finding of this check at these sites, or makes it; past the cap new ones are dropped: null.
 
-    `lanes` collects the lanes of the warp that was first; `count` counts lanes of all.
+    `lanes` collects the lanes of the warp that was first; `count` counts lanes of all, so it equals their number once.
     """
     thread = warp.thread
     times = max(popcount(lanes), u32(1))
@@ -70,9 +68,9 @@ def record(
             known.count += times
             if known.block == warp.block.linear and known.warp == warp.index:
                 known.lanes |= lanes
-            return
+            return known
     if thread.n_findings == thread.max_findings:
-        return
+        return 0
     new: Ptr[Finding] = thread.findings + thread.n_findings
     thread.n_findings += 1
     new.check = check
@@ -83,5 +81,17 @@ def record(
     new.count = times
     new.block = warp.block.linear
     new.address = address
-    new.low = low
-    new.high = high
+    new.low = 0
+    new.high = 0
+    return new
+
+
+@native
+def record(
+    warp: Ptr[Warp], check: i32, site: i32, also_site: i32, lanes: u32, address: u64, low: u64, high: u64
+) -> void:
+    """As `note`, with two values that a new finding keeps for its message."""
+    found = note(warp, check, site, also_site, lanes, address)
+    if not is_null(found) and found.count == max(popcount(lanes), u32(1)):
+        found.low = low
+        found.high = high

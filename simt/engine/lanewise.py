@@ -13,12 +13,12 @@ from simt.engine.findings import (
     READONLY,
     SHARED_READ,
     SHARED_WRITE,
-    record,
+    note,
 )
 from simt.engine.moves import fill_lane, lane_from, lane_to
 from simt.engine.native import native
 from simt.engine.pattern import access_bytes
-from simt.engine.records import Ptr, i32, i64, u8, u32, u64, void
+from simt.engine.records import Ptr, i32, u8, u32, u64, void
 from simt.engine.segments import aim, scope_of
 from simt.engine.shadow import READ, UNSET, WRITTEN, lane_mark, lane_ready, report_unset, shadow_kind
 from simt.engine.state import Access, CheckBit, Scope, SegmentFlag, Site, Warp
@@ -49,8 +49,14 @@ def reach(warp: Ptr[Warp], site: Ptr[Site], lanes: u32, address: u64) -> Ptr[u8]
 
 @native
 def refuse(warp: Ptr[Warp], site: Ptr[Site], lanes: u32, address: u64, check: i32) -> void:
+    """Records it; `low` and `high` become the range of all refused addresses."""
     if warp.block.launch.checks & CheckBit.MEMCHECK:
-        record(warp, check, site.index, -1, lanes, address, 0, 0)
+        found = note(warp, check, site.index, -1, lanes, address)
+        if not is_null(found):
+            if found.high == 0:
+                found.low = address
+            found.low = min(found.low, address)
+            found.high = max(found.high, address + u64(access_bytes(site)))
 
 
 @native

@@ -12,6 +12,7 @@ from simt.engine.lanewise import lane_read, load_lanes, reach, store_lanes
 from simt.engine.moves import gather, scatter
 from simt.engine.native import native
 from simt.engine.pattern import access_bytes, place
+from simt.engine.races import RACES, watch_read, watch_uniform, watch_write
 from simt.engine.records import Ptr, i32, u8, u32, u64, void
 from simt.engine.segments import scope_of
 from simt.engine.shadow import shadow_read, shadow_write
@@ -32,9 +33,14 @@ def load(warp: Ptr[Warp], site: Ptr[Site], mask: u32, addresses: Ptr[u64], out: 
         load_lanes(warp, site, mask, addresses, out)
         return
     gather(site, mask, host, out)
-    if warp.block.launch.checks & SHADOWED:
+    checks = warp.block.launch.checks
+    if checks & (SHADOWED | RACES):
         address = addresses[trailing_zeros(mask)]
-        shadow_read(warp, site, mask, scope_of(site, address), address)
+        scope = scope_of(site, address)
+        if checks & SHADOWED:
+            shadow_read(warp, site, mask, scope, address)
+        if checks & RACES:
+            watch_read(warp, site, mask, scope)
 
 
 @native
@@ -46,9 +52,14 @@ def store(warp: Ptr[Warp], site: Ptr[Site], mask: u32, addresses: Ptr[u64], data
     if is_null(host):
         store_lanes(warp, site, mask, addresses, data)
         return
+    checks = warp.block.launch.checks
+    if checks & (SHADOWED | RACES):
+        scope = scope_of(site, addresses[trailing_zeros(mask)])
+        if checks & SHADOWED:
+            shadow_write(warp, site, mask, scope)
+        if checks & RACES:
+            watch_write(warp, site, mask, scope, host, data)
     scatter(site, mask, host, data)
-    if warp.block.launch.checks & SHADOWED:
-        shadow_write(warp, site, mask, scope_of(site, addresses[trailing_zeros(mask)]))
 
 
 @native
@@ -65,8 +76,11 @@ def load_uniform(warp: Ptr[Warp], site: Ptr[Site], mask: u32, address: u64, out:
         memset(out, 255, n_bytes)
         return
     memcpy(out, host, n_bytes)
-    if warp.block.launch.checks & SHADOWED:
+    checks = warp.block.launch.checks
+    if checks & SHADOWED:
         lane_read(warp, site, mask, address)
+    if checks & RACES:
+        watch_uniform(warp, site, mask, scope)
 
 
 @native

@@ -7,7 +7,7 @@ from simt.engine.native import native
 from simt.engine.records import Ptr, b1, i32, i64, u8, u32, u64, void
 from simt.engine.sectors import count_atomic_sectors, count_local_sectors, count_sectors
 from simt.engine.segments import aim, scope_of, window_offset
-from simt.engine.state import Access, Launch, Scope, SegmentFlag, Site, Warp
+from simt.engine.state import Access, Scope, SegmentFlag, Site, Warp
 
 __all__ = ["BROADCAST", "CONTIGUOUS", "access_bytes", "place"]
 

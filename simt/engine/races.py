@@ -1,12 +1,237 @@
+"""Racecheck: feeds each accepted request to the shadow of shared or global memory, and follows fences and flags.
+
+A *release* is a fence followed by an atomic or volatile write (or a write with release semantics), an *acquire* an atomic or
+volatile read. A release seen by another warp of the block counts as a barrier of the block, since the flag it set is how
+such kernels order themselves; between blocks see `races_global`.
+"""
+
 from __future__ import annotations
+
+from simt.engine.findings import GLOBAL_RMW
+from simt.engine.moves import lane_to
 from simt.engine.native import native
-from simt.engine.records import Ptr,i32,i64,void
-from simt.engine.state import Block, Warp
-RACE_WORD_BYTES=8
-SHARED_RACE_WORD_BYTES=8
+from simt.engine.pattern import CONTIGUOUS, access_bytes
+from simt.engine.races_global import (
+    GLOBAL_COLUMNS,
+    READ,
+    is_mine,
+    read_global,
+    report_global,
+    several_read,
+    site_at,
+    sweep_global_read,
+    sweep_global_write,
+    write_global,
+)
+from simt.engine.races_shared import (
+    ATOMIC,
+    OTHER_LANES,
+    SHARED_COLUMNS,
+    SITE_SHIFT,
+    STRONG,
+    make_id,
+    read_shared,
+    sweep_read,
+    sweep_write,
+    write_shared,
+)
+from simt.engine.records import Ptr, b1, i32, i64, u8, u32, u64, void
+from simt.engine.shadow import lane_nibble
+from simt.engine.state import Access, Block, CheckBit, Scope, Site, SiteFlag, Warp
+
+__all__ = ["RACES", "RACE_WORD_BYTES", "SHARED_RACE_WORD_BYTES", "fence", "start_races", "watch_lane", "watch_read",
+           "watch_uniform", "watch_write"]  # fmt: skip
+
+RACES = CheckBit.RACE_SHARED | CheckBit.RACE_GLOBAL
+RACE_WORD_BYTES = 4 * GLOBAL_COLUMNS  # of `Segment.races`, zero at the start of a launch
+SHARED_RACE_WORD_BYTES = 4 * SHARED_COLUMNS  # of `Block.shared_races`, zero once
+
+
 @native
 def start_races(block: Ptr[Block], words: i64) -> void:
-    pass
+    """A block begins: it has seen no release. Its epoch is new, so the shadow needs no clearing."""
+    block.acquired = 0
+    block.fenced = 0
+    block.released = 0
+
+
 @native
 def fence(warp: Ptr[Warp], wide: i32) -> void:
-    pass
+    """A memory fence of any scope."""
+    warp.block.fenced = 1
+
+
+@native
+def race_acquire(warp: Ptr[Warp]) -> void:
+    block = warp.block
+    block.acquired = block.launch.race_epoch
+    if block.released != 0 and block.released != warp.index + 1:
+        block.released = 0
+        block.epoch += 1
+
+
+@native
+def race_release(warp: Ptr[Warp], site: Ptr[Site]) -> void:
+    block = warp.block
+    if block.fenced != 0 or site.flags & SiteFlag.RELEASE:
+        block.launch.race_epoch += 1
+        block.released = warp.index + 1
+
+
+@native
+def watched(warp: Ptr[Warp], site: Ptr[Site], scope: i32) -> b1:
+    """The request's memory has a race shadow that is asked for."""
+    checks = warp.block.launch.checks
+    if scope == Scope.SHARED:
+        return b1(checks & CheckBit.RACE_SHARED != 0) and not is_null(warp.block.shared_races)
+    if scope == Scope.GLOBAL:
+        return b1(checks & CheckBit.RACE_GLOBAL != 0) and not is_null(site.segment.races)
+    return False
+
+
+@native
+def strength(site: Ptr[Site]) -> u32:
+    if site.access == Access.ATOMIC:
+        return STRONG | ATOMIC
+    if site.flags & (SiteFlag.VOLATILE | SiteFlag.RELEASE):
+        return STRONG
+    return 0
+
+
+@native
+def words_shift(site: Ptr[Site]) -> i32:
+    """log2 of whole words a lane accesses when all lanes lie side by side, else -1."""
+    n_bytes = access_bytes(site)
+    if site.pattern_shape == CONTIGUOUS and n_bytes >= 4:
+        return i32(trailing_zeros(n_bytes)) - 2
+    return -1
+
+
+@native
+def watch_read(warp: Ptr[Warp], site: Ptr[Site], mask: u32, scope: i32) -> void:
+    """A load that `place` accepted."""
+    kind = strength(site)
+    if kind != 0:
+        race_acquire(warp)
+    if not watched(warp, site, scope):
+        return
+    shift = words_shift(site)
+    if shift >= 0 and sweep(warp, site, scope, make_id(warp, site, 0, 15, kind), shift, 0):
+        return
+    if site.pattern_low == 0 and site.pattern_high == i64(access_bytes(site)):
+        read_lanes_at(warp, site, mask, scope, kind, site.aim_offset)
+        return
+    lanes = mask
+    while lanes != 0:
+        lane = trailing_zeros(lanes)
+        read_lanes_at(warp, site, u32(1) << lane, scope, kind, site.aim_offset + u64(site.pattern[lane]))
+        lanes &= lanes - 1
+
+
+@native
+def watch_uniform(warp: Ptr[Warp], site: Ptr[Site], mask: u32, scope: i32) -> void:
+    """A load by all lanes at `site.aim_offset`."""
+    kind = strength(site)
+    if kind != 0:
+        race_acquire(warp)
+    if watched(warp, site, scope):
+        read_lanes_at(warp, site, mask, scope, kind, site.aim_offset)
+
+
+@native
+def sweep(warp: Ptr[Warp], site: Ptr[Site], scope: i32, id: u32, shift: i32, writes: i32) -> b1:
+    """Settles a row of untouched words at once, else answers false."""
+    first = i64(site.aim_offset >> 2)
+    n = i32(32) << shift
+    if scope == Scope.SHARED:
+        if writes != 0:
+            return sweep_write(warp, id, first, n, u32(shift))
+        return sweep_read(warp, id, first, n, u32(shift))
+    if writes != 0:
+        return sweep_global_write(warp, site.segment, id, first, n, u32(shift))
+    return sweep_global_read(warp, site.segment, id, first, n, u32(shift))
+
+
+@native
+def read_lanes_at(warp: Ptr[Warp], site: Ptr[Site], lanes: u32, scope: i32, kind: u32, offset: u64) -> void:
+    """Lanes read at one offset."""
+    n_bytes = access_bytes(site)
+    id = make_id(warp, site, trailing_zeros(lanes), u32(lane_nibble(offset, n_bytes)), kind)
+    if popcount(lanes) > 1:
+        id |= OTHER_LANES
+    for word in range((n_bytes + 3) >> 2):
+        at = i64(offset >> 2) + i64(word)
+        if scope == Scope.SHARED:
+            read_shared(warp, id, lanes, at)
+        else:
+            read_global(warp, site.segment, id, lanes, at)
+
+
+@native
+def watch_write(warp: Ptr[Warp], site: Ptr[Site], mask: u32, scope: i32, host: Ptr[u8], data: Ptr[u8]) -> void:
+    """A store that `place` accepted, before it changes memory."""
+    kind = strength(site)
+    if watched(warp, site, scope):
+        shift = words_shift(site)
+        if shift < 0 or not sweep(warp, site, scope, make_id(warp, site, 0, 15, kind), shift, 1):
+            write_lanes(warp, site, mask, scope, kind, host, data)
+    if kind != 0:
+        race_release(warp, site)
+
+
+@native
+def write_lanes(
+    warp: Ptr[Warp], site: Ptr[Site], mask: u32, scope: i32, kind: u32, host: Ptr[u8], data: Ptr[u8]
+) -> void:
+    row = local(u8, 1024)
+    if scope == Scope.GLOBAL and popcount(mask) > 1 and site.pattern_low == 0:
+        if site.pattern_high == i64(access_bytes(site)):
+            check_one_word(warp, site, mask, kind)
+    lanes = mask
+    while lanes != 0:
+        lane = trailing_zeros(lanes)
+        lane_to(site, lane, row, data)
+        write_lane_at(warp, site, lane, scope, kind, site.aim_offset + u64(site.pattern[lane]), host + site.pattern[lane], row)
+        lanes &= lanes - 1
+
+
+@native
+def check_one_word(warp: Ptr[Warp], site: Ptr[Site], mask: u32, kind: u32) -> void:
+    """Several lanes of one request store to a word that several lanes of one request read: updates are lost."""
+    word = i64(site.aim_offset >> 2)
+    if kind == 0 and is_mine(warp, site.segment, READ, word) and several_read(warp, site.segment, word):
+        id = make_id(warp, site, trailing_zeros(mask), 15, 0)
+        report_global(warp, GLOBAL_RMW, site_at(site.segment, READ, word), id >> SITE_SHIFT, site.segment, word, mask, READ)
+
+
+@native
+def write_lane_at(
+    warp: Ptr[Warp], site: Ptr[Site], lane: u32, scope: i32, kind: u32, offset: u64, host: Ptr[u8], new: Ptr[u8]
+) -> void:
+    """One lane stores `new` over the bytes at `host`."""
+    n_bytes = access_bytes(site)
+    id = make_id(warp, site, lane, u32(lane_nibble(offset, n_bytes)), kind)
+    for word in range((n_bytes + 3) >> 2):
+        changes = b1(False)
+        for byte in range(min(n_bytes, 4)):
+            changes = b1(changes | (host[word * 4 + byte] != new[word * 4 + byte]))
+        at = i64(offset >> 2) + i64(word)
+        if scope == Scope.SHARED:
+            write_shared(warp, id, at, changes)
+        else:
+            write_global(warp, site.segment, id, at, changes)
+
+
+@native
+def watch_lane(warp: Ptr[Warp], site: Ptr[Site], lane: u32, scope: i32) -> void:
+    """One lane's atomic after `reach`; it acquires, and releases when a fence came before."""
+    race_acquire(warp)
+    if watched(warp, site, scope):
+        n_bytes = access_bytes(site)
+        id = make_id(warp, site, lane, u32(lane_nibble(site.aim_offset, n_bytes)), STRONG | ATOMIC)
+        for word in range((n_bytes + 3) >> 2):
+            if scope == Scope.SHARED:
+                write_shared(warp, id, i64(site.aim_offset >> 2) + i64(word), True)
+            else:
+                write_global(warp, site.segment, id, i64(site.aim_offset >> 2) + i64(word), True)
+    race_release(warp, site)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from simt.engine.findings import INIT_GLOBAL, INIT_LOCAL, INIT_SHARED, record
 from simt.engine.native import native
 from simt.engine.pattern import BROADCAST, CONTIGUOUS, access_bytes
-from simt.engine.records import Ptr, b1, i32, i64, u8, u32, u64, void
+from simt.engine.records import Ptr, b1, i32, u8, u32, u64, void
 from simt.engine.state import CheckBit, Scope, SegmentFlag, Site, Warp
 
 __all__ = ["lane_mark", "lane_ready", "shadow_kind", "shadow_read", "shadow_write"]

@@ -46,6 +46,7 @@ class SiteFlag(enum.IntEnum):
     VOLATILE = 1  # volatile, relaxed, acquire, release: no race between such accesses of different warps
     RETURNS = 2  # an atomic whose old value is used
     MERGED = 4  # ptxas merges this shared load into a neighbour's
+    RELEASE = 8  # store or atomic with release semantics: orders like a fence before it
 
 
 class CheckBit(enum.IntEnum):
@@ -238,6 +239,10 @@ class Block(Record):
     running: i32  # started and not yet at its end
     exit_site: i32  # of the latest exit of a thread, for synccheck
     barriers: Array[Barrier, 16]
+    # What orders this block's accesses for racecheck besides barriers: see simt.engine.races.
+    acquired: u64  # releases of the launch that the block has seen
+    fenced: i32  # a fence was passed
+    released: i32  # warp + 1 that released last, 0 for none since
 
 
 class Warp(Record):

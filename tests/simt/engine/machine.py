@@ -6,7 +6,7 @@ import functools
 import numpy as np
 
 from simt.codegen.jit import compile_ir
-from simt.engine import memory
+from simt.engine import atomics, memory
 from simt.engine.findings import CHECKS
 from simt.engine.native import build_module
 from simt.engine.state import (
@@ -125,6 +125,19 @@ class Machine:
         assert data.size == 32 * site.n_elements * site.element_bytes
         self.call(memory.store, warp, site, mask, np.asarray(addresses).astype(np.uint64), data)
 
+    def atomic(self, site, addresses, operand, compare=None, mask=ALL, warp=None):
+        operand = np.ascontiguousarray(operand)
+        compare = np.zeros_like(operand) if compare is None else np.ascontiguousarray(compare)
+        out = np.full_like(operand, 0)
+        run = native_code().address("atomic")
+        kind = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 2, ctypes.c_uint32, *[ctypes.c_void_p] * 4)
+        warp = self.warp() if warp is None else warp
+        addresses = np.asarray(addresses).astype(np.uint64)
+        kind(run)(
+            ctypes.addressof(warp), ctypes.addressof(site), mask, *map(pointer, (addresses, operand, compare, out))
+        )
+        return out
+
     def call(self, function, warp, site, mask, addresses, data):
         run = native_code().address(function.name)
         kind = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 2, ctypes.c_uint32, *[ctypes.c_void_p] * 2)
@@ -138,4 +151,4 @@ class Machine:
 
 
 def native_code():
-    return code(memory.load, memory.store, memory.load_uniform)
+    return code(memory.load, memory.store, memory.load_uniform, atomics.atomic)

@@ -1,0 +1,205 @@
+"""Racecheck of shared memory: who wrote and read each word since the block's last barrier.
+
+Six columns of u32, one entry per 4-byte word each: of the last writer and of the readers the barrier epoch, the warp's own
+epoch of synchronisation, and an `id` of site, lane, warp and the bytes touched. An entry of an older epoch says nothing,
+so blocks that reuse the memory need no clearing. Neighbouring words that nobody touched in this epoch are settled in one
+sweep; everything else is looked at word by word.
+"""
+
+from __future__ import annotations
+
+from simt.engine.findings import INTRA_WARP, SHARED_RAW, SHARED_WAR, SHARED_WAW, STORE_ATOMIC, record
+from simt.engine.native import native
+from simt.engine.records import Ptr, b1, i32, i64, u32, u64, void
+from simt.engine.state import Site, Warp
+
+__all__ = ["SHARED_COLUMNS", "read_shared", "sweep_read", "sweep_write", "write_shared"]
+
+SHARED_COLUMNS = 6
+WRITE_EPOCH, WRITE_SYNC, WRITER, READ_EPOCH, READ_SYNC, READER = range(SHARED_COLUMNS)
+
+# An id: bytes touched in bits 0-3, then strong (volatile, atomic), atomic, warp, lane, several warps, several lanes, site.
+BYTES = 15
+STRONG = 1 << 4
+ATOMIC = 1 << 5
+WARP_SHIFT = 6
+LANE_SHIFT = 11
+PLACE = 0x3FF << WARP_SHIFT  # warp and lane
+OTHER_WARPS = 1 << 16
+OTHER_LANES = 1 << 17
+SITE_SHIFT = 18
+
+
+@native
+def make_id(warp: Ptr[Warp], site: Ptr[Site], lane: u32, bytes: u32, kind: u32) -> u32:
+    return bytes | kind | (u32(warp.index) << WARP_SHIFT) | (lane << LANE_SHIFT) | (u32(site.index) << SITE_SHIFT)
+
+
+@native
+def warp_of_id(id: u32) -> u32:
+    return (id >> WARP_SHIFT) & 31
+
+
+@native
+def lane_of_id(id: u32) -> u32:
+    return (id >> LANE_SHIFT) & 31
+
+
+@native
+def column(warp: Ptr[Warp], index: i64) -> Ptr[u32]:
+    """First entry of a column."""
+    return cast(Ptr[u32], warp.block.shared_races) + index * ((warp.block.launch.shared_bytes + 3) >> 2)
+
+
+@native
+def report_shared(warp: Ptr[Warp], check: i32, site: u32, also: u32, lanes: u32, word: i64) -> void:
+    record(warp, check, i32(site), i32(also), lanes, u64(word) * 4, 0, 0)
+
+
+@native
+def read_shared(warp: Ptr[Warp], id: u32, lanes: u32, word: i64) -> void:
+    """Lanes read (part of) a word."""
+    epoch = u32(warp.block.epoch)
+    sync = u32(warp.sync_epoch)
+    if column(warp, WRITE_EPOCH)[word] == epoch:
+        writer = column(warp, WRITER)[word]
+        if writer & id & BYTES != 0 and not both_strong(writer, id):
+            check_read(warp, id, lanes, writer, column(warp, WRITE_SYNC)[word], word)
+    note_reader(warp, id, word, epoch, sync)
+
+
+@native
+def both_strong(one: u32, other: u32) -> b1:
+    return one & other & STRONG != 0
+
+
+@native
+def check_read(warp: Ptr[Warp], id: u32, lanes: u32, writer: u32, written_at: u32, word: i64) -> void:
+    others = lanes & ~(u32(1) << lane_of_id(writer))
+    if warp_of_id(writer) != warp_of_id(id):
+        report_shared(warp, SHARED_RAW, id >> SITE_SHIFT, writer >> SITE_SHIFT, lanes, word)
+    elif others != 0 and written_at == u32(warp.sync_epoch) and writer & OTHER_LANES == 0:
+        report_shared(warp, INTRA_WARP, id >> SITE_SHIFT, writer >> SITE_SHIFT, others, word)
+
+
+@native
+def note_reader(warp: Ptr[Warp], id: u32, word: i64, epoch: u32, sync: u32) -> void:
+    """Adds a reader to the word's summary: the first warp that read it, its latest lane, and whether there were others."""
+    place = column(warp, READER) + word
+    known = place[0]
+    if column(warp, READ_EPOCH)[word] != epoch:
+        place[0] = id
+    elif warp_of_id(known) != warp_of_id(id):
+        place[0] = known | OTHER_WARPS | (id & BYTES)
+        return
+    else:
+        together: u32 = known & (OTHER_WARPS | BYTES)
+        if column(warp, READ_SYNC)[word] == sync:
+            together |= known & OTHER_LANES
+            if lane_of_id(known) != lane_of_id(id):
+                together |= OTHER_LANES
+        place[0] = id | together
+    column(warp, READ_EPOCH)[word] = epoch
+    column(warp, READ_SYNC)[word] = sync
+
+
+@native
+def write_shared(warp: Ptr[Warp], id: u32, word: i64, changes: b1) -> void:
+    """One lane writes (part of) a word; `changes` says that memory held another value."""
+    epoch = u32(warp.block.epoch)
+    sync = u32(warp.sync_epoch)
+    place = column(warp, WRITER) + word
+    known = place[0]
+    new = id
+    if column(warp, WRITE_EPOCH)[word] == epoch:
+        if known & id & BYTES != 0:
+            check_overwrite(warp, id, known, column(warp, WRITE_SYNC)[word], word, changes)
+        if warp_of_id(known) == warp_of_id(id) and known >> SITE_SHIFT == id >> SITE_SHIFT:
+            new |= known & (OTHER_LANES | BYTES)
+            if lane_of_id(known) != lane_of_id(id) and known & id & BYTES != 0:
+                new |= OTHER_LANES
+    if column(warp, READ_EPOCH)[word] == epoch:
+        check_after_read(warp, id, column(warp, READER)[word], column(warp, READ_SYNC)[word], word)
+    place[0] = new
+    column(warp, WRITE_EPOCH)[word] = epoch
+    column(warp, WRITE_SYNC)[word] = sync
+
+
+@native
+def check_overwrite(warp: Ptr[Warp], id: u32, writer: u32, written_at: u32, word: i64, changes: b1) -> void:
+    """Against the write before: atomic and plain never mix; two plain writes only when the value changes."""
+    atomics = (writer & ATOMIC) + (id & ATOMIC)
+    if atomics == 2 * ATOMIC or both_strong(writer, id):
+        return
+    if warp_of_id(writer) != warp_of_id(id):
+        if atomics == 0:
+            if changes:
+                report_shared(warp, SHARED_WAW, id >> SITE_SHIFT, writer >> SITE_SHIFT, u32(1) << lane_of_id(id), word)
+        elif id & ATOMIC != 0:
+            report_shared(warp, STORE_ATOMIC, id >> SITE_SHIFT, writer >> SITE_SHIFT, u32(1) << lane_of_id(id), word)
+        else:
+            report_shared(warp, STORE_ATOMIC, writer >> SITE_SHIFT, id >> SITE_SHIFT, u32(1) << lane_of_id(id), word)
+    elif lane_of_id(writer) != lane_of_id(id) and written_at == u32(warp.sync_epoch) and changes:
+        if writer >> SITE_SHIFT != id >> SITE_SHIFT and writer & OTHER_LANES == 0:
+            report_shared(warp, INTRA_WARP, id >> SITE_SHIFT, writer >> SITE_SHIFT, u32(1) << lane_of_id(id), word)
+
+
+@native
+def check_after_read(warp: Ptr[Warp], id: u32, reader: u32, read_at: u32, word: i64) -> void:
+    """Against the reads since the barrier."""
+    if reader & id & BYTES == 0 or both_strong(reader, id):
+        return
+    if warp_of_id(reader) != warp_of_id(id) or reader & OTHER_WARPS != 0:
+        report_shared(warp, SHARED_WAR, id >> SITE_SHIFT, reader >> SITE_SHIFT, u32(1) << lane_of_id(id), word)
+    elif read_at == u32(warp.sync_epoch) and (lane_of_id(reader) != lane_of_id(id) or reader & OTHER_LANES != 0):
+        report_shared(warp, INTRA_WARP, id >> SITE_SHIFT, reader >> SITE_SHIFT, u32(1) << lane_of_id(id), word)
+
+
+@native
+def sweep_read(warp: Ptr[Warp], id: u32, first: i64, n: i32, per_lane: u32) -> b1:
+    """`n` whole neighbouring words, 2 ** `per_lane` a lane, are read; false, and nothing done, when one was written."""
+    epoch = u32(warp.block.epoch)
+    sync = u32(warp.sync_epoch)
+    written = column(warp, WRITE_EPOCH) + first
+    hits: u32 = 0
+    for i in range(n):
+        hits |= u32(written[i] == epoch)
+    if hits != 0:
+        return False
+    epochs = column(warp, READ_EPOCH) + first
+    syncs = column(warp, READ_SYNC) + first
+    readers = column(warp, READER) + first
+    for i in range(n):
+        known = readers[i]
+        new = id + ((u32(i) >> per_lane) << LANE_SHIFT)
+        same_epoch = b1(epochs[i] == epoch)
+        same_warp = b1((known ^ new) & (31 << WARP_SHIFT) == 0)
+        same_lane = b1((known ^ new) & PLACE == 0)
+        mixed = select(same_lane, known & OTHER_LANES, u32(OTHER_LANES))
+        stays = (known & OTHER_WARPS) | select(syncs[i] == sync, mixed, u32(0))
+        merged = select(same_warp, new | stays, known | OTHER_WARPS | BYTES)
+        readers[i] = select(same_epoch, merged, new)
+        syncs[i] = select(b1(same_epoch & (not same_warp)), syncs[i], sync)
+        epochs[i] = epoch
+    return True
+
+
+@native
+def sweep_write(warp: Ptr[Warp], id: u32, first: i64, n: i32, per_lane: u32) -> b1:
+    """As `sweep_read` for writes: false, and nothing done, when one of the words was touched in this epoch."""
+    epoch = u32(warp.block.epoch)
+    sync = u32(warp.sync_epoch)
+    written = column(warp, WRITE_EPOCH) + first
+    reads = column(warp, READ_EPOCH) + first
+    hits: u32 = 0
+    for i in range(n):
+        hits |= u32((written[i] == epoch) | (reads[i] == epoch))
+    if hits != 0:
+        return False
+    syncs = column(warp, WRITE_SYNC) + first
+    writers = column(warp, WRITER) + first
+    for i in range(n):
+        written[i] = epoch
+        syncs[i] = sync
+        writers[i] = id + ((u32(i) >> per_lane) << LANE_SHIFT)
+    return True
