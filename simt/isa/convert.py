@@ -19,6 +19,7 @@ from simt.isa.rounding import (
     rounded,
     saturate,
 )
+from simt.ptx.types import TYPES
 
 __all__ = ["ROWS", "emit_from_int", "emit_integral", "emit_to_float", "emit_to_int", "integral", "to_float", "to_int"]
 
@@ -172,11 +173,23 @@ def _emit_int_to_float(e, form, a):
     return emit_saturate(e, value) if form.has("sat") else value
 
 
+def _narrowing() -> tuple[str, ...]:
+    """The integer conversions that can overflow, which alone take `.sat`."""
+    types = [TYPES[f"{kind}{bits}"] for kind in "us" for bits in (8, 16, 32, 64)]
+    ranges = {type_.name: (int(np.iinfo(type_.dtype).min), int(np.iinfo(type_.dtype).max)) for type_ in types}
+    return tuple(
+        f"cvt.sat.{to}.{source}"
+        for to, (low, high) in ranges.items()
+        for source, (least, most) in ranges.items()
+        if least < low or most > high
+    )
+
+
 _INTS = "{u8,u16,u32,u64,s8,s16,s32,s64}"
 _WHOLE, _MODES = "{rni,rzi,rmi,rpi}", "{rn,rz,rm,rp}"
 
 ROWS = (
-    Op("cvt", (f"cvt{{.sat}}.{_INTS}.{_INTS}",), shape=_shape, eval=_int_to_int, emit=_emit_int_to_int,
+    Op("cvt", (f"cvt.{_INTS}.{_INTS}", *_narrowing()), shape=_shape, eval=_int_to_int, emit=_emit_int_to_int,
        section=_SECTION),
     Op("cvt", (f"cvt.{_WHOLE}{{.ftz}}{{.sat}}.{_INTS}.f32", f"cvt.{_WHOLE}{{.sat}}.{_INTS}.{{f16,f64}}"),
        shape=_shape, eval=lambda form, a: to_int(form, a), emit=emit_to_int, section=_SECTION),

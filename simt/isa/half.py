@@ -169,19 +169,13 @@ def _emit_relation(e, form: Form, a, b):
 
 def _setp(form, a, b, c=None):
     parts = list(zip(split(a), split(b), strict=True)) if is_pair(form.type) else [(a, b)]
-    results = [_relation(form, x, y) for x, y in parts]
-    if form.has("pair") and len(results) == 1:
-        results.append(~results[0])
-    results = [_joined(form, p, c, np.logical_and, np.logical_or, np.logical_xor) for p in results]
+    results = [_joined(form, _relation(form, x, y), c, np.logical_and, np.logical_or, np.logical_xor) for x, y in parts]
     return tuple(results) if len(results) > 1 else results[0]
 
 
 def _emit_setp(e, form, a, b, c=None):
     parts = list(zip(e.halves(a), e.halves(b), strict=True)) if is_pair(form.type) else [(a, b)]
-    results = [_emit_relation(e, form, x, y) for x, y in parts]
-    if form.has("pair") and len(results) == 1:
-        results.append(e.not_(results[0]))
-    results = [_joined(form, p, c, e.and_, e.or_, e.xor) for p in results]
+    results = [_joined(form, _emit_relation(e, form, x, y), c, e.and_, e.or_, e.xor) for x, y in parts]
     return tuple(results) if len(results) > 1 else results[0]
 
 
@@ -259,10 +253,10 @@ ROWS = (
     *_both("max", "{.ftz}{.NaN}{.xorsign.abs}", "{.NaN}{.xorsign.abs}", 2, _extreme("max")),
     *_both("ex2", ".approx", ".approx.ftz", 1, _EX2, _MATH, ulp=_bound(2)),
     *_both("tanh", ".approx", ".approx", 1, _TANH, _MATH, ulp=_bound(2)),
-    Op("setp", (f"setp.{COMPARISONS}{_JOIN}{{.ftz}}.f16{{.pair}}", f"setp.{COMPARISONS}{_JOIN}{{.ftz}}.f16x2.pair"),
+    Op("setp", (f"setp.{COMPARISONS}{_JOIN}{{.ftz}}.f16", f"setp.{COMPARISONS}{_JOIN}{{.ftz}}.f16x2.pair"),
        shape=_setp_shape, eval=_setp, emit=_emit_setp, since=("4.2", 53),
        section="9.7.7. Half Precision Comparison Instructions: setp"),
-    Op("setp", (f"setp.{COMPARISONS}{_JOIN}.bf16{{.pair}}", f"setp.{COMPARISONS}{_JOIN}.bf16x2.pair"),
+    Op("setp", (f"setp.{COMPARISONS}{_JOIN}.bf16", f"setp.{COMPARISONS}{_JOIN}.bf16x2.pair"),
        shape=_setp_shape, eval=_setp, emit=_emit_setp, since=("7.8", 90),
        section="9.7.7. Half Precision Comparison Instructions: setp"),
     Op("set", (f"set.{COMPARISONS}{_JOIN}{{.ftz}}.{{f16,u16,s16,u32,s32}}.f16",

@@ -251,9 +251,11 @@ ROWS = (
           f"cvt.{_MODES}.f16.bf16", f"cvt.{_WHOLE}.bf16.bf16"), _to_16, _emit_to_16, ("7.8", 90)),
     _cvt(("cvt.f32.bf16",), _from_bf16, _emit_from_bf16, ("7.1", 80)),
     _cvt(("cvt.f64.bf16",), _from_bf16, _emit_from_bf16, ("7.8", 90)),
-    _cvt((f"cvt.{_WHOLE}{{.sat}}.{_INTS}.bf16",), _bf16_to_int, _emit_bf16_to_int, ("7.8", 90)),
+    _cvt((f"cvt.{_WHOLE}.{_INTS}.bf16",), _bf16_to_int, _emit_bf16_to_int, ("7.8", 90)),
     _cvt(("cvt.{rn,rz}{.relu,.satfinite,.relu.satfinite}.{f16x2,bf16x2}.f32",), _to_pair, _emit_to_pair, ("7.0", 80)),
-    _cvt(("cvt.rna{.satfinite}.tf32.f32", "cvt.{rn,rz}{.satfinite}{.relu}.tf32.f32"), _tf32, _emit_tf32, ("7.0", 80)),
+    _cvt(("cvt.rna{.satfinite}.tf32.f32",), _tf32, _emit_tf32, ("7.0", 80)),
+    _cvt(("cvt.{rn,rz}{.relu}.tf32.f32",), _tf32, _emit_tf32, ("7.8", 90)),
+    _cvt(("cvt.{rn,rz}.satfinite{.relu}.tf32.f32",), _tf32, _emit_tf32, ("8.6", 100)),
     _cvt(("cvt.rn.satfinite{.relu}.{e4m3x2,e5m2x2}.{f32,f16x2}",), _to_fp8, _emit_to_fp8, ("7.8", 89)),
     _cvt(("cvt.rn{.relu}.f16x2.{e4m3x2,e5m2x2}",), _from_fp8, _emit_from_fp8, ("7.8", 89)),
 )
