@@ -8,6 +8,7 @@ reads far enough to name the one to install. What the course does once it is set
 import argparse
 import contextlib
 import ctypes
+import errno
 import hashlib
 import json
 import os
@@ -27,7 +28,6 @@ STAMP = VENV / "warpwise.json"
 LOG = STATE / "install.log"
 OLDEST_PYTHON = (3, 11)
 CLASS_COMMANDS = ("grade", "collect", "export", "serve")
-NOT_SUPPORTED, USAGE_ERROR = 3, 2
 
 USAGE = """usage: python3 course.py learn [LESSON] [--no-browser] [--port N]   open the course
        python3 course.py test [pytest arguments]                   prove the project
@@ -39,20 +39,20 @@ USAGE = """usage: python3 course.py learn [LESSON] [--no-browser] [--port N]   o
 WITHOUT = {
     "simt": "kernels can't be simulated here. Lessons, charts and predictions work; send kernels to a lab server.",
     "gpu": "kernels run on the simulator, although there may be a GPU.",
-    "gpu12": "kernels run on the simulator, although there is a GPU.",
 }
+WITHOUT["gpu12"] = WITHOUT["gpu"]
 
 
 class SetupError(Exception):
     """What could not be set up or found, and what to do about it; shown as it is."""
 
-    status = NOT_SUPPORTED
+    status = 3
 
 
 class UsageError(SetupError):
     """A command line that names nothing we have."""
 
-    status = USAGE_ERROR
+    status = 2
 
 
 def say(text):
@@ -83,27 +83,19 @@ def require_python():
 
 
 def cuda_driver():
-    """The CUDA version that the driver of a usable GPU speaks, as (13, 0); None without such a GPU."""
-    name = "nvcuda.dll" if os.name == "nt" else "libcuda.so.1"
+    """The CUDA version that the driver of a usable GPU speaks, as (13, 0); None without such a GPU.
+
+    Asks the driver's own library: what this process can't load, CuPy can't load either.
+    """
     try:
-        driver = ctypes.CDLL(name)
-        version, devices = ctypes.c_int(), ctypes.c_int()
-        if driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(devices)) == 0 and devices.value:
-            driver.cuDriverGetVersion(ctypes.byref(version))
-            return version.value // 1000, version.value % 1000 // 10
-        return None
+        driver = ctypes.CDLL("nvcuda.dll" if os.name == "nt" else "libcuda.so.1")
     except OSError:
-        return cuda_driver_of_nvidia_smi()
-
-
-def cuda_driver_of_nvidia_smi():
-    """The same from nvidia-smi, for a machine whose driver library lies outside the loader's paths."""
-    try:
-        done = subprocess.run(["nvidia-smi"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=30)
-    except (OSError, subprocess.TimeoutExpired):
         return None
-    found = re.search(rb"CUDA Version:\s*(\d+)\.(\d+)", done.stdout)
-    return (int(found.group(1)), int(found.group(2))) if done.returncode == 0 and found else None
+    version, devices = ctypes.c_int(), ctypes.c_int()
+    if driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(devices)) or not devices.value:
+        return None
+    driver.cuDriverGetVersion(ctypes.byref(version))
+    return version.value // 1000, version.value % 1000 // 10
 
 
 def gpu_group(driver):
@@ -266,7 +258,7 @@ def call_quietly(command):
     """Runs pip and passes on only the lines that tell progress: what a log file wants in place of moving bars."""
     pip = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True)
     for line in pip.stdout:
-        if re.match(r"\s*(Downloading \S+ \(|Installing collected|ERROR)", line):
+        if re.match(r"\s*(Downloading \S+ \(|Installing collected)", line):
             say("  " + line.strip()[:150])
     return pip.wait()
 
@@ -335,6 +327,15 @@ for _ in range(300):
 """
 
 
+def prepare_for_lessons(*more):
+    """Installs what lessons need on this machine, and these groups besides."""
+    driver = cuda_driver()
+    group = gpu_group(driver)
+    if driver and not group:
+        say("The GPU's driver is older than CUDA 12.0, too old to use; kernels run on the simulator.")
+    prepare(("learn", "simt") + ((group,) if group else ()) + more)
+
+
 def learn(arguments):
     parser = argparse.ArgumentParser(prog="course.py learn")
     parser.add_argument("lesson", nargs="?", default="00_start_here", help="04, tiling or 04_tiling")
@@ -342,11 +343,7 @@ def learn(arguments):
     parser.add_argument("--port", type=int, help="port on 127.0.0.1; default: a free one")
     options = parser.parse_args(arguments)
     lesson = lesson_file(options.lesson)
-    driver = cuda_driver()
-    group = gpu_group(driver)
-    prepare(("learn", "simt") + ((group,) if group else ()))
-    if driver and not group:
-        say("The GPU's driver is older than CUDA 12.0, too old to use; kernels run on the simulator.")
+    prepare_for_lessons()
     if str(ROOT).startswith(("/tmp/", "/var/tmp/")):
         say("The course lies in a temporary folder, where marimo saves nothing by itself: move it, or press Ctrl+S.")
     port = options.port or free_port()
@@ -364,8 +361,7 @@ def test(arguments):
 
 
 def hand_over(arguments):
-    group = gpu_group(cuda_driver())
-    prepare(("learn", "simt") + ((group,) if group else ()) + (("class",) if arguments[0] in CLASS_COMMANDS else ()))
+    prepare_for_lessons(*(["class"] if arguments[0] in CLASS_COMMANDS else []))
     become(["-P", "-m", "grader"] + arguments)
 
 
@@ -380,16 +376,20 @@ COMMANDS = {"learn": learn, "test": test, "update": update}
 def main(arguments):
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(USAGE, end="")
-        return 0 if arguments else USAGE_ERROR
+        return 0 if arguments else UsageError.status
     try:
         require_python()
-        command = COMMANDS.get(arguments[0])
-        if command:
-            return command(arguments[1:])
+        if arguments[0] in COMMANDS:
+            return COMMANDS[arguments[0]](arguments[1:])
         return hand_over(arguments)
     except SetupError as error:
         say(str(error))
         return error.status
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        say("The disk is full. Free some and run the same command again to go on from here.")
+        return SetupError.status
     except KeyboardInterrupt:
         say("\nStopped. Run the same command again to go on from here.")
         return 130
