@@ -52,14 +52,13 @@ def find_answers(
 def _of_lesson(
     path: str, cells: Sequence[Cell], bindings: Sequence[Binding], known: Sequence[Exercise]
 ) -> list[Exercise]:
-    """The exercises of every lesson that the file's name, a marker or a variable belongs to."""
+    """The exercises of every lesson that the file's name or a marker belongs to; without either, that a variable does."""
     names = {binding.name for binding in bindings}
     markers = {cell.marker for cell in cells}
     stem = Path(path).stem
-    lessons = {
-        row.lesson
-        for row in known
-        if row.lesson == stem or row.id in markers or (row.lesson != "selftest" and names & set(answer_names(row)))
+    # Lessons share names such as `predict_values`, so a variable speaks only where nothing better does.
+    lessons = {row.lesson for row in known if row.lesson == stem or row.id in markers} or {
+        row.lesson for row in known if row.lesson != "selftest" and names & set(answer_names(row))
     }
     return [row for row in known if row.lesson in lessons]
 
