@@ -269,10 +269,11 @@ class TimingPair:
 
 @dataclass(frozen=True, slots=True)
 class TimingPlan:
-    """How a pair is timed: `pairs` samples in an order drawn from `seed`."""
+    """How a pair is timed: `pairs` samples in an order drawn from `seed`, after `warm_up` more that do not count."""
 
     pairs: int = 40
     seed: int = 0
+    warm_up: int = 5
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,7 +131,7 @@ def _variables(module, policy: frozenset[str]) -> Iterator[Diagnostic]:
     for variable in everything:
         if variable.space == "global" and (variable.extern or not variable.init or variable.name in written):
             yield _finding(
-                f"`{variable.name}` is a __device__ variable that a launch can leave something in",
+                f"`{variable.name.partition('@')[0]}` is a __device__ variable that a launch can leave something in",
                 "keep the state in a buffer; a table that never changes is declared __constant__ or const, with its values",
             )
 

@@ -18,6 +18,7 @@ __all__ = ["CaseRun", "merged", "run_case"]
 
 # After one of these the other cases would only repeat it, or take as long.
 FINAL = frozenset({Verdict.TIMEOUT, Verdict.NOT_SUPPORTED, Verdict.LAUNCH_REJECTED, Verdict.INTERNAL_ERROR})
+WEIGHT = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.ADVICE: 2}
 UNFINISHED = (Status.STOPPED, Status.BUDGET, Status.NOT_SUPPORTED, Status.REJECTED, Status.BUILD_FAILED)
 
 
@@ -65,9 +66,18 @@ def run_case(
         finding = diagnose(check_name, f"the kernel ended the process it ran in: {lost}")
         verdict = Verdict.TIMEOUT if lost.timed_out else Verdict.INTERNAL_ERROR
         return CaseRun(prepared, config, verdict, (finding,))
-    findings = (*result.diagnostics, *check.diagnostics)
+    findings = (*_explained(result.diagnostics, check), *check.diagnostics)
     findings = name_faults(exercise, result, findings, prepared.inputs, prepared.case.sizes, prepared.want)
     return CaseRun(prepared, config, _verdict(result, findings), findings, check.first_bad, result)
+
+
+def _explained(findings: Iterable[Diagnostic], check: Check) -> tuple[Diagnostic, ...]:
+    """An input that nobody read is worth a warning; beside a wrong output it is the reason, and an error."""
+    wrong = any(finding.check.startswith("wrong-result") for finding in check.diagnostics)
+    return tuple(
+        replace(finding, severity=Severity.ERROR) if wrong and finding.check == "coverage.unread-input" else finding
+        for finding in findings
+    )
 
 
 def _check(
@@ -109,9 +119,6 @@ def _redacted(finding: Diagnostic) -> Diagnostic:
     )  # fmt: skip
 
 
-WEIGHT = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.ADVICE: 2}
-
-
 def merged(groups: Iterable[Iterable[Diagnostic]]) -> tuple[Diagnostic, ...]:
     """Findings of several cases, the first of each check and line, errors first, each group's order kept."""
     kept: dict[tuple, Diagnostic] = {}
@@ -119,6 +126,8 @@ def merged(groups: Iterable[Iterable[Diagnostic]]) -> tuple[Diagnostic, ...]:
         key = (finding.check, finding.line, finding.also_line)
         known = kept.get(key)
         if known is None:
+            kept[key] = finding
+        elif WEIGHT[Severity(finding.severity)] < WEIGHT[Severity(known.severity)]:
             kept[key] = finding
         elif len(finding.help) > len(known.help) and known.message == finding.message:
             kept[key] = replace(known, help=finding.help)

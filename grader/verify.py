@@ -16,7 +16,7 @@ import numpy as np
 
 from grader.model import Exercise, Fault, RunResult, Tolerance
 from simt.diagnostics import Diagnostic, diagnose
-from simt.launch import LaunchConfig
+from simt.launch import Dim3, LaunchConfig
 
 __all__ = ["Check", "call_with", "is_right", "name_faults", "verify"]
 
@@ -25,7 +25,11 @@ SHOWN = 3  # bad elements an output shows
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What a comparison found: findings, and the first bad elements as {output, index, got, want, thread, block}."""
+    """What a comparison found: findings, and the first bad elements.
+
+    A bad element is {output, index, got, want, thread}: `thread` names the thread that wrote it last, is -1 when none
+    did, and is left out where that is not known.
+    """
 
     diagnostics: tuple[Diagnostic, ...] = ()
     first_bad: tuple[Mapping[str, object], ...] = ()
@@ -130,10 +134,8 @@ class _Comparison:
             "want": self.want.ravel()[flat].item(),
         }
         writer = self.writer(flat)
-        if writer is not None and writer >= 0:
-            threads = self.config.block.volume
-            row["thread"] = _place(writer % threads, tuple(self.config.block))
-            row["block"] = _place(writer // threads, tuple(self.config.grid))
+        if writer is not None:
+            row["thread"] = _thread_text(writer, self.config) if writer >= 0 else -1
         return row
 
     def finding(self, source: str) -> Diagnostic:
@@ -142,7 +144,7 @@ class _Comparison:
         row = self._element(flat)
         where = f"{self.name}[{','.join(str(i) for i in row['index'])}]"  # type: ignore[attr-defined]
         counted = f"{self.n_bad} of {self.got.size} elements are wrong"
-        by = f"; thread {_text(row['thread'])} of block {_text(row['block'])} wrote it" if "thread" in row else ""
+        by = f"; {row['thread']} wrote it" if isinstance(row.get("thread"), str) else ""
         got, want = _number(row["got"]), _number(row["want"])
         if self._wraps():
             return diagnose(
@@ -174,13 +176,14 @@ class _Comparison:
         return bool((got == want.astype(np.int32)).all() or (got == want.astype(np.uint32)).all())
 
 
-def _place(linear: int, sizes: tuple[int, ...]) -> tuple[int, int, int]:
-    x, y, _ = sizes
-    return linear % x, linear // x % y, linear // (x * y)
+def _thread_text(linear: int, config: LaunchConfig) -> str:
+    """`thread (3,0,0) of block (1,0,0)` for a linear thread id of the whole grid."""
+    block, thread = divmod(linear, config.block.volume)
+    return f"thread {_place(thread, config.block)} of block {_place(block, config.grid)}"
 
 
-def _text(place: object) -> str:
-    return "({},{},{})".format(*place)  # type: ignore[misc]
+def _place(linear: int, sizes: Dim3) -> str:
+    return f"({linear % sizes.x},{linear // sizes.x % sizes.y},{linear // (sizes.x * sizes.y)})"
 
 
 def _number(value: object) -> str:

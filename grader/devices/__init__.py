@@ -7,7 +7,7 @@ import importlib
 
 from grader.devices.base import CASE_BUDGET, Device, DeviceLost, DeviceMissing
 
-__all__ = ["CASE_BUDGET", "DEVICES", "Device", "DeviceLost", "DeviceMissing", "choose", "device_names"]
+__all__ = ["CASE_BUDGET", "DEVICES", "Device", "DeviceLost", "DeviceMissing", "check_name", "choose", "device_names"]
 
 # name -> (module, class); the class takes no argument and raises DeviceMissing where it cannot work.
 DEVICES = {
@@ -22,16 +22,25 @@ def device_names() -> tuple[str, ...]:
     return tuple(DEVICES)
 
 
+def check_name(name: str | None) -> str:
+    """`name`, or the default's for None.
+
+    Raises:
+        DeviceMissing: no device is called so.
+    """
+    name = name or DEFAULT
+    if name not in DEVICES:
+        near = difflib.get_close_matches(name, DEVICES, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(DEVICES)}"
+        raise DeviceMissing(f"no device is called {name!r}; {hint}")
+    return name
+
+
 def choose(name: str | None = None) -> Device:
     """The device called `name`, the simulator for None.
 
     Raises:
         DeviceMissing: no such device, or this machine does not have it.
     """
-    name = name or DEFAULT
-    if name not in DEVICES:
-        near = difflib.get_close_matches(name, DEVICES, n=1)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        raise DeviceMissing(f"no device is called {name!r}{hint} There are {', '.join(DEVICES)}.")
-    module, attribute = DEVICES[name]
+    module, attribute = DEVICES[check_name(name)]
     return getattr(importlib.import_module(module), attribute)()

@@ -39,11 +39,13 @@ class Device(Protocol):
         name: as it is chosen and reported: `simulator`, `cuda`.
         arch: architecture that kernels are compiled for unless an exercise requires a newer one.
         capabilities: what exercises and goals may require: `counters`, `checks`, `timing`, `sm_90`…
+        spent: True once an error has left the device unable to run anything more in this process.
     """
 
     name: str
     arch: str
     capabilities: frozenset[str]
+    spent: bool
 
     def run(
         self,

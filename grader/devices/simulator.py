@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from grader.devices.base import CASE_BUDGET
 from grader.model import Compiled, RunResult, Timing, TimingPair, TimingPlan
-from simt.events import Argument, Budget
+from simt.counters import Counters
+from simt.events import Argument, Budget, LaunchResult, Status
 from simt.launch import LaunchConfig
 
 __all__ = ["Simulator"]
@@ -27,6 +28,8 @@ class Simulator:
     arch = "sm_80"
     capabilities = frozenset({"counters", "checks", "writers", *ARCHES})
 
+    spent = False
+
     def __init__(self, threads: int | None = None):
         self.threads = threads
         self._programs: OrderedDict[tuple[str, str], object] = OrderedDict()
@@ -41,7 +44,13 @@ class Simulator:
         want_writers: bool = False,
     ) -> RunResult:
         """One launch with every check on."""
-        program = self._program(compiled)
+        from simt.program import BuildFailed
+
+        try:
+            program = self._program(compiled)
+        except BuildFailed as failed:
+            total = config.grid.volume
+            return LaunchResult(Status.BUILD_FAILED, {}, Counters(), {}, failed.diagnostics, 0, total, 0)
         return program.launch(  # type: ignore[attr-defined]
             config, arguments, budget=budget, threads=self.threads, want_writers=want_writers
         )

@@ -30,6 +30,7 @@ class FakeDevice:
     name: str = "fake"
     arch: str = "sm_80"
     capabilities: frozenset[str] = frozenset({"counters", "checks", *ARCHES})
+    spent: bool = False
     launches: list[tuple[Compiled, LaunchConfig]] = field(default_factory=list)
 
     def run(self, compiled, config, arguments: Sequence[Argument], budget=CASE_BUDGET, *, want_writers=False) -> RunResult:

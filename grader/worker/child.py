@@ -1,0 +1,109 @@
+"""The worker's own process: opens one device, shuts itself in, then runs launches that come over its pipe.
+
+Run as a script. It sees compiled code, a launch and inputs; never a reference, a seed or a verdict.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+
+def main() -> None:
+    """Serves until the parent goes away. The one argument is JSON: device, limits, root."""
+    setup = json.loads(sys.argv[1])
+    sys.path.insert(0, setup["root"])
+    # The parent's cache folder: an empty environment names none.
+    os.environ["WARPWISE_CACHE"] = setup["cache"]
+    from simt.sandbox import serve
+
+    worker = _Worker(setup)
+    serve(worker.answer, worker.hello)
+
+
+class _Worker:
+    """The device and what it answers."""
+
+    def __init__(self, setup: dict):
+        self._setup = setup
+
+    def hello(self) -> tuple[bytes, ...]:
+        """Opens the device, confines the process, and says what it is."""
+        from grader.devices import DeviceMissing, choose
+        from simt.sandbox import Limits, confine
+
+        self._limits = Limits(**self._setup["limits"])
+        try:
+            self._device = choose(self._setup["device"])
+        except DeviceMissing as missing:
+            return (json.dumps({"missing": str(missing)}).encode(),)
+        _load_everything(self._setup["device"])
+        layers = confine(self._limits, _readable(self._setup["device"]))
+        facts = {
+            "name": self._device.name,
+            "arch": self._device.arch,
+            "capabilities": sorted(self._device.capabilities),
+            "layers": layers,
+        }
+        return (json.dumps(facts).encode(),)
+
+    def answer(self, message: tuple[bytes, ...]) -> tuple[bytes, ...]:
+        """What a packed job gives; our own failure as {"error": …}."""
+        from simt.sandbox import extend_cpu_limit
+
+        extend_cpu_limit(self._limits)
+        try:
+            return self._time(message[1:]) if message[0] == b"time" else self._run(message[1:])
+        except MemoryError:
+            return (json.dumps({"error": "the launch needs more memory than the worker may use"}).encode(),)
+        except Exception as error:
+            import traceback
+
+            trace = traceback.format_exc(limit=-4)
+            return (json.dumps({"error": f"{type(error).__name__}: {error}", "trace": trace}).encode(),)
+
+    def _run(self, parts: tuple[bytes, ...]) -> tuple[bytes, ...]:
+        from grader.worker.wire import pack_result, unpack_launch
+
+        launch = unpack_launch(parts)
+        if launch.threads is not None and hasattr(self._device, "threads"):
+            self._device.threads = launch.threads
+        result = self._device.run(
+            launch.compiled, launch.config, launch.arguments, launch.budget, want_writers=launch.want_writers
+        )
+        return (*pack_result(result), b"spent" if self._device.spent else b"")
+
+    def _time(self, parts: tuple[bytes, ...]) -> tuple[bytes, ...]:
+        from grader.model import TimedKernel, TimingPair, TimingPlan
+        from grader.worker.wire import pack_timing, unpack_launch
+
+        plan = TimingPlan(**json.loads(parts[0]))
+        half = (len(parts) - 1) // 2
+        baseline, student = unpack_launch(parts[1 : 1 + half]), unpack_launch(parts[1 + half :])
+        arms = [TimedKernel(launch.compiled, launch.config) for launch in (baseline, student)]
+        timing = self._device.time(TimingPair(arms[0], arms[1], student.arguments), plan)
+        return (*pack_timing(timing), b"spent" if self._device.spent else b"")
+
+
+def _load_everything(device: str) -> None:
+    """Imports what a launch needs while files can still be read."""
+    import grader.worker.wire  # noqa: F401
+
+    if device == "simulator":
+        import simt.program  # noqa: F401
+
+
+def _readable(device: str) -> list[str] | None:
+    """What stays readable: Python's own files and packages. A GPU's driver needs too much for a list."""
+    if device != "simulator":
+        return None
+    root = Path(__file__).resolve().parents[2]
+    packages = [root / "simt", root / "grader" / "worker", root / "grader" / "devices", os.environ["WARPWISE_CACHE"]]
+    python = {sys.prefix, sys.base_prefix, *(path for path in sys.path if "site-packages" in path)}
+    return [str(path) for path in (*packages, *sorted(python)) if os.path.exists(path)]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,253 @@
+"""Devices that live in a process of their own.
+
+`warm_device` keeps one worker for the edit loop and replaces it after an error; `fresh_device` starts one for a
+single submission. Both run the same code in the same jail; see `simt.sandbox`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
+from functools import cache
+from pathlib import Path
+from typing import TypeVar
+
+from grader.devices.base import CASE_BUDGET, Device, DeviceLost, DeviceMissing
+from grader.devices.checked import Checked
+from grader.model import Compiled, RunResult, Timing, TimingPair, TimingPlan
+from grader.worker.cpus import available_cpus, cpu_slots
+from grader.worker.wire import Launch, WireProblem, pack_launch, unpack_result, unpack_timing
+from simt.events import Argument, Budget
+from simt.launch import LaunchConfig
+from simt.nvrtc_cache import cache_folder
+from simt.sandbox import Child, ChildDied, ChildTimeout, Limits
+
+__all__ = ["WorkerDevice", "WorkerFailed", "fresh_device", "limits_for", "warm_device"]
+
+CHILD = Path(__file__).with_name("child.py")
+ROOT = CHILD.parents[2]
+START_SECONDS = 120.0  # a cold disk beside twenty others; a warm one starts in half a second
+SPARE_SECONDS = 12.0  # for translation and for waiting behind others, beyond the budget's seconds
+TIMING_SECONDS = 60.0
+GIB = 1 << 30
+
+Unpacked = TypeVar("Unpacked")
+
+
+class WorkerFailed(RuntimeError):
+    """The worker's own code failed; no verdict may rest on it."""
+
+
+def limits_for(device: str) -> Limits:
+    """What a worker with this device may use.
+
+    A CUDA context maps far more address space than it uses (on an H200 8 GiB is too little, 64 GiB is enough), so a
+    GPU worker is bound by its heap instead.
+    """
+    cpu_seconds = 60 * available_cpus()
+    if device == "simulator":
+        return Limits(
+            address_space_bytes=6 * GIB, cpu_seconds=cpu_seconds, wall_seconds=60, open_files=64, message_bytes=2 * GIB
+        )
+    return Limits(
+        address_space_bytes=None, data_bytes=16 * GIB, cpu_seconds=cpu_seconds, wall_seconds=120, open_files=None,
+        message_bytes=2 * GIB,
+    )  # fmt: skip
+
+
+class WorkerDevice:
+    """A `Device` whose kernels run in a child process; started by its first job, one job at a time.
+
+    Args:
+        device: name of the device in the child.
+
+    Raises:
+        DeviceMissing: when first used, where this machine has no such device.
+    """
+
+    def __init__(self, device: str):
+        self._chosen = device
+        self._limits = limits_for(device)
+        self._lock = threading.RLock()
+        self._child: Child | None = None
+        self._facts: dict = {}
+
+    @property
+    def name(self) -> str:
+        """The child's device."""
+        return self._ready()["name"]
+
+    @property
+    def arch(self) -> str:
+        """The child's architecture."""
+        return self._ready()["arch"]
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        """The child's capabilities."""
+        return frozenset(self._ready()["capabilities"])
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """The means of confinement that hold in the child."""
+        return tuple(self._ready()["layers"])
+
+    def run(
+        self,
+        compiled: Compiled,
+        config: LaunchConfig,
+        arguments: Sequence[Argument],
+        budget: Budget = CASE_BUDGET,
+        *,
+        want_writers: bool = False,
+    ) -> RunResult:
+        """One launch in the child; a child that ends in the middle is replaced for the next one.
+
+        Raises:
+            DeviceLost: the child ended or took too long.
+            WorkerFailed: its own code failed.
+        """
+        with self._lock, cpu_slots() as threads:
+            launch = Launch(compiled, config, tuple(arguments), budget, want_writers, threads)
+            answer = self._ask((b"run", *pack_launch(launch)), budget.seconds + SPARE_SECONDS)
+            return self._checked(unpack_result, answer)
+
+    def time(self, pair: TimingPair, plan: TimingPlan) -> Timing | None:
+        """The child's timing of the pair.
+
+        Raises:
+            DeviceLost: the child ended or took too long.
+            WorkerFailed: its own code failed.
+        """
+        if "timing" not in self.capabilities:
+            return None
+        with self._lock, cpu_slots() as threads:
+            launches = [
+                Launch(arm.compiled, arm.config, pair.arguments if arm is pair.student else (), CASE_BUDGET, False, threads)
+                for arm in (pair.baseline, pair.student)
+            ]
+            parts = [part for launch in launches for part in pack_launch(launch)]
+            answer = self._ask((b"time", json.dumps(asdict(plan)).encode(), *parts), TIMING_SECONDS)
+            return self._checked(unpack_timing, answer)
+
+    def _ask(self, message: tuple[bytes, ...], seconds: float) -> tuple[bytes, ...]:
+        """The child's answer; it starts with the result's parts and ends with whether the device is spent."""
+        self._ready()
+        assert self._child is not None
+        try:
+            answer = self._child.ask(message, seconds)
+        except ChildTimeout:
+            raise DeviceLost(f"no result within {seconds:g} s", timed_out=True) from None
+        except ChildDied as died:
+            raise DeviceLost(str(died)) from None
+        if len(answer) == 1:
+            self.close()
+            failure = json.loads(answer[0])
+            raise WorkerFailed(f"{failure['error']}\n{failure.get('trace', '')}".strip())
+        if answer[-1] == b"spent":
+            self.close()
+        return answer[:-1]
+
+    def _checked(self, unpack: Callable[[tuple[bytes, ...]], Unpacked], answer: tuple[bytes, ...]) -> Unpacked:
+        try:
+            return unpack(answer)
+        except WireProblem as problem:
+            self.close()
+            raise WorkerFailed(str(problem)) from None
+
+    def start(self) -> None:
+        """Starts the child unless it is alive.
+
+        Raises:
+            DeviceMissing: this machine has no such device.
+            DeviceLost: the child ended while it started.
+        """
+        self._ready()
+
+    def prepare(self) -> None:
+        """Starts the child in the background, so that the first job need not wait for it."""
+
+        def start() -> None:
+            with contextlib.suppress(DeviceMissing, DeviceLost):
+                self._ready()
+
+        threading.Thread(target=start, daemon=True, name="worker-start").start()
+
+    @property
+    def spent(self) -> bool:
+        """False: a child whose device is spent is replaced."""
+        return False
+
+    def close(self) -> None:
+        """Ends the child; the next job starts another."""
+        with self._lock:
+            if self._child is not None:
+                self._child.kill()
+                self._child = None
+
+    def _ready(self) -> dict:
+        """What the child said of itself, starting it where none is alive."""
+        with self._lock:
+            if self._child is None or not self._child.alive:
+                self._start()
+            return self._facts
+
+    def _start(self) -> None:
+        setup = {"device": self._chosen, "limits": asdict(self._limits), "root": str(ROOT), "cache": str(cache_folder())}
+        child = Child([sys.executable, "-I", str(CHILD), json.dumps(setup)], self._limits)
+        try:
+            self._facts = json.loads(child.wait(START_SECONDS)[0])
+        except ChildTimeout:
+            raise DeviceLost(f"the worker did not start within {START_SECONDS:g} s", timed_out=True) from None
+        except ChildDied as died:
+            raise DeviceLost(f"the worker ended while it started: {died}") from None
+        except BaseException:
+            child.kill()
+            raise
+        if "missing" in self._facts:
+            child.kill()
+            raise DeviceMissing(self._facts["missing"])
+        self._child = child
+
+
+@cache
+def _warm(name: str) -> WorkerDevice:
+    import atexit
+
+    worker = WorkerDevice(name)
+    atexit.register(worker.close)
+    return worker
+
+
+def warm_device(name: str | None = None) -> Device:
+    """This process's worker for the device called `name`, the simulator for None; hardware behind the simulator.
+
+    Raises:
+        DeviceMissing: no device has this name, or this machine does not have it.
+    """
+    from grader.devices import DEFAULT, check_name
+
+    chosen = check_name(name)
+    _warm(DEFAULT).prepare()
+    if chosen == DEFAULT:
+        return _warm(DEFAULT)
+    _warm(chosen).start()
+    return Checked(_warm(chosen), _warm(DEFAULT))
+
+
+@contextlib.contextmanager
+def fresh_device(name: str | None = None) -> Iterator[Device]:
+    """Workers for one submission, ended with the block."""
+    from grader.devices import DEFAULT, check_name
+
+    chosen = check_name(name)
+    workers = [WorkerDevice(device) for device in dict.fromkeys((chosen, DEFAULT))]
+    try:
+        yield workers[0] if chosen == DEFAULT else Checked(*workers)
+    finally:
+        for worker in workers:
+            worker.close()

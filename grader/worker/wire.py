@@ -1,0 +1,265 @@
+"""Launches and their results as bytes: a JSON header and raw arrays, nothing that could run when it is read.
+
+The parent reads what a jailed child wrote, so every field is checked: types, dtypes, sizes.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from grader.model import Basis, Compiled, Resources, RunResult, Timing
+from simt.counters import Counters
+from simt.diagnostics import CATALOGUE, Diagnostic, Severity
+from simt.events import Argument, Budget, Direction, LaunchResult, Status
+from simt.launch import Dim3, LaunchConfig
+
+__all__ = [
+    "Launch", "WireProblem", "pack_launch", "pack_result", "pack_timing", "unpack_launch", "unpack_result",
+    "unpack_timing",
+]
+
+Message = tuple[bytes, ...]
+
+KINDS = "biufV"  # of dtypes: no objects, no strings
+MAX_DIAGNOSTICS = 1000
+MAX_TEXT = 4000
+
+
+class WireProblem(ValueError):
+    """Bytes that are not what they should be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """One launch as a worker is asked for it."""
+
+    compiled: Compiled
+    config: LaunchConfig
+    arguments: tuple[Argument, ...]
+    budget: Budget
+    want_writers: bool
+    threads: int | None
+
+
+class _Arrays:
+    """Arrays laid end to end in one part of a message."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._rows: list[dict[str, object]] = []
+
+    def add(self, array: np.ndarray) -> int:
+        """The number under which `array` can be taken out again."""
+        data = np.ascontiguousarray(array)
+        self._parts.append(data.tobytes())
+        self._rows.append({"dtype": data.dtype.str, "shape": array.shape})
+        return len(self._rows) - 1
+
+    def packed(self, header: dict[str, object]) -> Message:
+        return json.dumps(header | {"arrays": self._rows}).encode(), b"".join(self._parts)
+
+
+def _arrays(header: Mapping, data: bytes) -> list[np.ndarray]:
+    found, position = [], 0
+    for row in header["arrays"]:
+        dtype = np.dtype(str(row["dtype"]))
+        shape = tuple(int(size) for size in row["shape"])
+        if dtype.kind not in KINDS or any(size < 0 for size in shape) or len(shape) > 8:
+            raise WireProblem(f"an array of {dtype} and shape {shape}")
+        count = int(np.prod(shape, dtype=object)) if shape else 1
+        end = position + count * dtype.itemsize
+        if end > len(data):
+            raise WireProblem("an array is longer than the message")
+        found.append(np.frombuffer(data, dtype, count, position).reshape(shape).copy())
+        position = end
+    return found
+
+
+def pack_launch(launch: Launch) -> Message:
+    """The launch as message parts: header, arrays, PTX, machine code, source."""
+    arrays, compiled, config = _Arrays(), launch.compiled, launch.config
+    header: dict[str, object] = {
+        "kernel": compiled.kernel,
+        "arch": compiled.arch,
+        "digest": compiled.digest,
+        "resources": _plain(compiled.resources),
+        "config": _plain(config) | {
+            name: value and list(value) for name in ("grid", "block", "cluster") for value in [getattr(config, name)]
+        },
+        "arguments": [_pack_argument(argument, arrays) for argument in launch.arguments],
+        "budget": _plain(launch.budget),
+        "want_writers": launch.want_writers,
+        "threads": launch.threads,
+    }  # fmt: skip
+    return (*arrays.packed(header), compiled.ptx.encode(), compiled.cubin, compiled.source.encode())
+
+
+def _plain(record) -> dict[str, object]:
+    return {field.name: getattr(record, field.name) for field in fields(record)}
+
+
+def _pack_argument(argument: Argument, arrays: _Arrays) -> dict[str, object]:
+    row = _plain(argument) | {"direction": str(argument.direction)}
+    value = argument.value
+    if isinstance(value, (np.ndarray, np.generic)):
+        strided = isinstance(value, np.ndarray) and not value.flags.c_contiguous
+        return row | {
+            "value": None,
+            "array": arrays.add(np.asarray(value)),
+            "scalar": isinstance(value, np.generic),
+            "strides": list(value.strides) if strided else None,
+        }
+    return row | {"value": value, "array": None}
+
+
+def unpack_launch(message: Message) -> Launch:
+    """The launch in a parent's message."""
+    header = json.loads(message[0])
+    arrays = _arrays(header, message[1])
+    ptx, cubin, source = message[2].decode(), message[3], message[4].decode()
+    compiled = Compiled(
+        ptx, cubin, header["kernel"], header["arch"], Resources(**header["resources"]), "", header["digest"], source
+    )
+    config = header["config"]
+    for name in ("grid", "block", "cluster"):
+        config[name] = config[name] and Dim3.of(config[name])
+    return Launch(
+        compiled,
+        LaunchConfig(**config),
+        tuple(_unpack_argument(row, arrays) for row in header["arguments"]),
+        Budget(**header["budget"]),
+        header["want_writers"],
+        header["threads"],
+    )
+
+
+def _unpack_argument(row: dict, arrays: Sequence[np.ndarray]) -> Argument:
+    index, scalar, strides = row.pop("array"), row.pop("scalar", False), row.pop("strides", None)
+    if index is not None:
+        array = arrays[index]
+        row["value"] = array[()] if scalar else _restrided(array, strides)
+    return Argument(**row | {"direction": Direction(row["direction"])})
+
+
+def _restrided(array: np.ndarray, strides: list[int] | None) -> np.ndarray:
+    """`array` with the axes in the order that `strides` had; how far apart elements lay is not kept."""
+    if strides is None:
+        return array
+    order = sorted(range(array.ndim), key=lambda axis: -abs(strides[axis]))
+    moved = np.ascontiguousarray(array.transpose(order)).transpose(np.argsort(order))
+    if moved.flags.c_contiguous and array.ndim:
+        wide = np.repeat(moved, 2, axis=-1)
+        return wide[..., ::2]
+    return moved
+
+
+def pack_timing(timing: Timing | None) -> Message:
+    """A timing, or that there is none."""
+    return (json.dumps(timing and _plain(timing)).encode(),)
+
+
+def unpack_timing(message: Message) -> Timing | None:
+    """The timing in a child's message.
+
+    Raises:
+        WireProblem: it is none, or its numbers are not finite and positive.
+    """
+    try:
+        row = json.loads(message[0])
+        if row is None:
+            return None
+        numbers = {name: float(row[name]) for name in ("ratio", "low", "high", "baseline_ns", "student_ns")}
+        if not all(0 < number < math.inf for number in numbers.values()):
+            raise WireProblem(f"a timing of {numbers}")
+        counts = {name: int(row[name]) for name in ("pairs_used", "pairs_dropped")}
+        return Timing(**numbers, basis=Basis(row["basis"]), device=str(row["device"])[:100], **counts)
+    except (ValueError, KeyError, TypeError) as error:
+        raise WireProblem(f"the worker answered nonsense: {type(error).__name__}: {error}") from None
+
+
+def pack_result(result: RunResult) -> Message:
+    """The result as message parts: header and arrays."""
+    arrays = _Arrays()
+    header: dict[str, object] = {
+        "status": str(result.status),
+        "outputs": {name: arrays.add(value) for name, value in result.outputs.items()},
+        "counters": result.counters.to_json(),
+        "by_line": {str(line): counters.to_json() for line, counters in result.by_line.items()},
+        "diagnostics": [finding.to_json() for finding in result.diagnostics],
+        "blocks_run": result.blocks_run,
+        "blocks_total": result.blocks_total,
+        "accesses_checked": result.accesses_checked,
+        "modified_inputs": result.modified_inputs,
+        "writers": None if result.writers is None else {k: arrays.add(v) for k, v in result.writers.items()},
+        "printed": result.printed,
+        "seconds": result.seconds,
+        "checks": sorted(result.checks),
+    }
+    return arrays.packed(header)
+
+
+def unpack_result(message: Message) -> RunResult:
+    """The result in a child's message.
+
+    Raises:
+        WireProblem: it is no result.
+    """
+    try:
+        return _result(json.loads(message[0]), message[1])
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, OverflowError) as error:
+        raise WireProblem(f"the worker answered nonsense: {type(error).__name__}: {error}") from None
+
+
+def _result(header: dict, data: bytes) -> RunResult:
+    arrays = _arrays(header, data)
+    writers = header["writers"]
+    return LaunchResult(
+        status=Status(header["status"]),
+        outputs={str(name): arrays[index] for name, index in header["outputs"].items()},
+        counters=_counters(header["counters"]),
+        by_line={int(line): _counters(row) for line, row in header["by_line"].items()},
+        diagnostics=tuple(_diagnostic(row) for row in header["diagnostics"][:MAX_DIAGNOSTICS]),
+        blocks_run=int(header["blocks_run"]),
+        blocks_total=int(header["blocks_total"]),
+        accesses_checked=int(header["accesses_checked"]),
+        modified_inputs=tuple(map(str, header["modified_inputs"])),
+        writers=None if writers is None else {str(name): arrays[index] for name, index in writers.items()},
+        printed=str(header["printed"]),
+        seconds={str(name): float(value) for name, value in header["seconds"].items()},
+        checks=frozenset(map(str, header["checks"])),
+    )
+
+
+COUNTERS = frozenset(field.name for field in fields(Counters))
+
+
+def _counters(row: dict) -> Counters:
+    return Counters(**{name: int(value) for name, value in row.items() if name in COUNTERS})
+
+
+def _diagnostic(row: dict) -> Diagnostic:
+    """A finding of the catalogue; code and severity are the catalogue's, whatever the child says."""
+    known = CATALOGUE[row["check"]]
+    block = row["block"] and tuple(int(part) for part in row["block"])
+    return Diagnostic(
+        known.slug,
+        known.code,
+        Severity(known.severity),
+        str(row["message"])[:MAX_TEXT],
+        line=_maybe_int(row["line"]),
+        also_line=_maybe_int(row["also_line"]),
+        block=block,
+        lanes=tuple(int(lane) for lane in row["lanes"])[:32],
+        warp=_maybe_int(row["warp"]),
+        address=_maybe_int(row["address"]),
+        help=str(row["help"])[:MAX_TEXT],
+    )
+
+
+def _maybe_int(value: object) -> int | None:
+    return None if value is None else int(value)  # type: ignore[call-overload]

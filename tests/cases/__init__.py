@@ -1,0 +1,1 @@
+"""Field cases: faulty kernels and their repairs."""

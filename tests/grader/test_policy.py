@@ -1,0 +1,105 @@
+"""The source scan and the PTX policy: what gets through, and what does not."""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from grader.compile import compile_text
+from grader.exercises import exercise
+from grader.notebook.source import canonical
+from grader.policy import ALLOWED_HEADERS, scan_source
+from grader.ptx_policy import check_ptx
+
+ATTACKS = Path(__file__).parents[1] / "attacks"
+MAP = exercise("selftest.map")
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('#include "/etc/passwd"', 1), ("#include </etc/passwd>", 1), ("a\n  #  include <../x>", 2),
+        ('%: include "x"', 1), ('#inc\\\nlude "x"', 1), ('#inc\\  \nlude "x"', 1), ('# /* a\n b */ include "x"', 1),
+        ("#define F <x>\n#include F", 2), ("#include_next <math.h>", 1), ("#import <math.h>", 1), ("#embed <x>", 1),
+        ("#if __has_include(<x>)\n#endif", 1), ("#if __has_\\\ninclude(<x>)\n#endif", 1), ("#line 3", 1), ("# 3 \"x\"", 1),
+        ("/* c */ #include \"x\"", 1), ("/*\n// */ #include \"x\"", 2), ('int a = 1\'0;\n#include "x"\nint b = 1\'0;', 2),
+        ('const char* s = "/*";\n#include "x"', 2), ("a \u202e b", 1), ("??=include <x>", 1), ("#\\u0069nclude <x>", 1),
+        ("\\\n\\\n#include \"x\"", 3), ('R"(\n)" ;\n#include "x"', 3), ("#ident \"x\"", 1), ("#include", 1),
+    ],
+)  # fmt: skip
+def test_a_way_to_a_file_or_a_misleading_text_is_refused_with_its_line(text, line):
+    findings = scan_source(text)
+    assert findings and findings[0].line == line and findings[0].help
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "#", "#define N 3\n#undef N", "#pragma unroll\nfor (;;);", "#ifdef A\n#else\n#endif", "#error no",
+        '// #include "mine.h"', 'const char* s = "# include";', "a %: b", "x = a#b;", "#include <cuda/std/array>",
+        "#include <cub/block/block_reduce.cuh>", "  # /* why */ include /* so */ <mma.h> // here", "#include \"stdio.h\"",
+        *(f"#include <{name}>" for name in sorted(ALLOWED_HEADERS)),
+    ],
+)  # fmt: skip
+def test_honest_text_is_accepted(text):
+    assert scan_source(text) == ()
+
+
+def findings_of(text, policy=frozenset()):
+    built = compile_text(canonical(text), "solve", "sm_80")
+    return check_ptx(built.ptx, built.kernel, MAP.params, policy)
+
+
+def rows():
+    with (ATTACKS / "attacks.tsv").open(newline="") as file:
+        return list(csv.DictReader(file, delimiter="\t"))
+
+
+@pytest.mark.parametrize("row", [r for r in rows() if r["expected"] == "REJECT_SOURCE"], ids=lambda r: r["id"])
+def test_an_attack_on_the_source_is_refused_by_the_scan(row):
+    assert scan_source(canonical((ATTACKS / row["file"]).read_text()))
+
+
+@pytest.mark.parametrize("row", [r for r in rows() if r["expected"].startswith("REJECT_PTX")], ids=lambda r: r["id"])
+def test_an_attack_on_the_ptx_is_refused_by_the_policy(row):
+    assert findings_of((ATTACKS / row["file"]).read_text())
+
+
+@pytest.mark.parametrize("row", [r for r in rows() if r["category"] == "control"], ids=lambda r: r["id"])
+def test_a_control_passes_scan_and_policy(row):
+    text = canonical((ATTACKS / row["file"]).read_text())
+    policy = frozenset({"device_globals"} if row["lesson_flags"] else ())
+    assert scan_source(text) == () and findings_of(text, policy) == ()
+
+
+MAP_KERNEL = 'extern "C" __global__ void solve(const float* x, float* y, int n)'
+STATES = [
+    "__device__ int state;\n" + MAP_KERNEL + " { state = n; }",
+    "__device__ int state = 3;\n" + MAP_KERNEL + " { atomicAdd(&state, n); }",
+    "__device__ int state[2] = {3, 4};\n" + MAP_KERNEL + " { int* p = n > 3 ? state : state + 1; *p = n; }",
+    "__device__ int state = 3;\n__device__ __noinline__ void put(int* p) { *p = 4; }\n" + MAP_KERNEL + " { put(&state); }",
+]
+
+
+@pytest.mark.parametrize("text", STATES)
+def test_state_that_outlives_a_launch_needs_the_exercise_to_allow_it(text):
+    assert any("__device__ variable" in finding.message for finding in findings_of(text))
+    assert findings_of(text, frozenset({"device_globals"})) == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "__device__ const float table[3] = {1, 2, 3};\n" + MAP_KERNEL + " { if (n) y[0] = table[n % 3]; }",
+        MAP_KERNEL + ' { if (n > 3) { __trap(); } y[0] = x[0]; }',
+        "#include <cassert>\n" + MAP_KERNEL + " { assert(n > 0); y[0] = x[0]; }",
+    ],
+)
+def test_a_table_that_never_changes_needs_no_permission(text):
+    assert findings_of(text) == ()
+
+
+def test_another_parameter_list_is_told_with_the_right_one():
+    (finding,) = findings_of('extern "C" __global__ void solve(const float* x, float* y, long long n) { y[0] = x[n]; }')
+    assert "parameter 3 of `solve` has 8 bytes; `n` has 4" in finding.message
+    assert finding.help == "declare it as solve(const float* x, float* y, int n)"
