@@ -1,7 +1,7 @@
 """The `.approx` functions: rsqrt sin cos lg2 ex2 tanh, and the coarse f64 rcp and rsqrt.
 
-Results are correctly rounded where the ISA allows an error. `sin` and `cos` first turn radians into turns in f32, as the
-hardware does, so that their error grows with the argument as it does there.
+Results are correctly rounded where the ISA allows an error. `sin` and `cos` first turn radians into turns with a float's
+digits, rounded towards zero, as an H200 does (within 2^-21.5 for any argument): their error grows as it does there.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from simt.isa.shapes import same
 __all__ = ["ROWS"]
 
 _SECTION = "9.7.3. Floating Point Instructions: "
-_TURNS = np.float32(0.15915494)  # 1 / (2 pi)
+_TURNS = float(np.float32(0.15915494))  # 1 / (2 pi)
+_FLOAT32_DIGITS = 0xFFFFFFFFE0000000  # of a double: what a float's mantissa holds
 _HIGH = 0xFFFFFFFF00000000
 
 
@@ -43,16 +44,17 @@ def _emit_rsqrt(e, a):
 
 
 def _fraction(a: np.ndarray) -> np.ndarray:
-    """Angles in turns, in [-1/2, 1/2], exact after the one f32 multiplication; a zero keeps its sign."""
-    turns = a * _TURNS
+    """Angles in turns, in [-1/2, 1/2], exact after the one multiplication; a zero keeps its sign."""
+    product = a.astype(np.float64) * _TURNS
+    turns = (product.view(np.uint64) & np.uint64(_FLOAT32_DIGITS)).view(np.float64)
     fraction = turns - np.rint(turns)
-    return np.where(fraction == 0, np.copysign(np.float32(0), turns), fraction)
+    return np.where(fraction == 0, np.copysign(0.0, turns), fraction)
 
 
 def _sin(form, a):
     (a,) = prepared(form, (a,))
     with np.errstate(invalid="ignore"):
-        turns = _fraction(a).astype(np.float64)
+        turns = _fraction(a)
     folded = np.where(np.abs(turns) > 0.25, np.copysign(0.5, turns) - turns, turns)
     return finished(form, np.sin(2 * np.pi * folded).astype(np.float32))
 
@@ -60,15 +62,15 @@ def _sin(form, a):
 def _cos(form, a):
     (a,) = prepared(form, (a,))
     with np.errstate(invalid="ignore"):
-        turns = np.abs(_fraction(a)).astype(np.float64)
+        turns = np.abs(_fraction(a))
     return finished(form, np.sin(2 * np.pi * (0.25 - turns)).astype(np.float32))
 
 
 def _emit_fraction(e, a):
-    turns = e.fmul(a, float(_TURNS))
+    turns = e.of_bits(e.and_(e.bits(e.fmul(e.fpext(a, 64), _TURNS)), _FLOAT32_DIGITS))
     fraction = e.fsub(turns, e.intrinsic("llvm.roundeven", turns))
-    whole = e.fcmp("==", fraction, 0.0)
-    return e.fpext(e.select(whole, e.intrinsic("llvm.copysign", e.const(a, 0.0), turns), fraction), 64)
+    zero = e.intrinsic("llvm.copysign", e.const(turns, 0.0), turns)
+    return e.select(e.fcmp("==", fraction, 0.0), zero, fraction)
 
 
 def _emit_sin(e, form, a):

@@ -108,8 +108,20 @@ def _emit_brev(e, form, a):
 
 
 def _field(form: Form, position, length):
-    """(position, length) as the ISA reads them, from the low 8 bits."""
-    return (position & 255).astype(int)[:, None], (length & 255).astype(int)[:, None]
+    """(position, length), which the ISA restricts to 0..255.
+
+    Past that an H200 reads the low 8 bits for a 32-bit field and takes the whole register for a 64-bit one.
+    """
+    wide = form.type.bits == 64
+    return tuple((np.minimum(x, 255) if wide else x & 255).astype(int)[:, None] for x in (position, length))
+
+
+def _emit_field(e, form: Form, position, length):
+    """`_field` in IR, as wide as the operation's type."""
+    width = form.type.bits
+    if width == 32:
+        return e.and_(position, 255), e.and_(length, 255)
+    return e.zext(position, width), e.zext(length, width)
 
 
 def _bfe(form, a, b, c):
@@ -125,8 +137,7 @@ def _bfe(form, a, b, c):
 
 def _emit_bfe(e, form, a, b, c):
     width = form.type.bits
-    position = e.resize(e.and_(b, 255), width)
-    length = e.resize(e.and_(c, 255), width)
+    position, length = _emit_field(e, form, b, c)
     start = e.intrinsic("llvm.umin", position, e.const(position, width - 1))
     empty = e.icmp("==", length, 0)
     if form.type.is_signed:
@@ -155,7 +166,7 @@ def _bfi(form, a, b, c, d):
 
 def _emit_bfi(e, form, a, b, c, d):
     width = form.type.bits
-    position, length = e.resize(e.and_(c, 255), width), e.resize(e.and_(d, 255), width)
+    position, length = _emit_field(e, form, c, d)
     start = e.intrinsic("llvm.umin", position, e.const(position, width - 1))
     mask = e.select(e.icmp("<", position, width), e.shl(_low_mask(e, length, width), start), 0)
     return e.or_(e.and_(e.shl(a, start), mask), e.and_(b, e.not_(mask)))

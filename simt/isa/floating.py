@@ -88,7 +88,7 @@ def _div_approx(form, a, b):
     a, b = prepared(form, (a, b))
     huge = np.abs(b) > np.float32(2.0**126)
     quotient = exact("div", "rn", a, b)
-    vanished = np.where(np.isinf(a), np.float32(np.nan), np.copysign(np.float32(0), quotient))
+    vanished = np.where(~np.isfinite(a), np.float32(np.nan), np.copysign(np.float32(0), quotient))
     return finished(form, np.where(huge & np.isfinite(b), vanished, quotient).astype(np.float32))
 
 
@@ -97,7 +97,7 @@ def _emit_div_approx(e, form, a, b):
     size = e.intrinsic("llvm.fabs", b)
     huge = e.and_(e.fcmp(">", size, 2.0**126), e.fcmp("<", size, float("inf")))
     quotient = e.fdiv(a, b)
-    infinite = e.fcmp("==", e.intrinsic("llvm.fabs", a), float("inf"))
+    infinite = e.fcmp("==", e.intrinsic("llvm.fabs", a), float("inf"), unordered=True)
     zero = e.intrinsic("llvm.copysign", e.const(a, 0.0), quotient)
     vanished = e.select(infinite, float("nan"), zero)
     return emit_finished(e, form, e.select(huge, vanished, quotient))
@@ -166,10 +166,10 @@ def _emit_copysign(e, form, a, b):
 
 def _testp(form, a):
     size = np.abs(a)
-    normal = np.isfinite(a) & (size >= np.finfo(a.dtype).smallest_normal)
+    subnormal = (size > 0) & (size < np.finfo(a.dtype).smallest_normal)
     tests = {
         "finite": np.isfinite(a), "infinite": np.isinf(a), "number": ~np.isnan(a), "notanumber": np.isnan(a),
-        "normal": normal, "subnormal": np.isfinite(a) & ~normal & (a != 0),
+        "normal": np.isfinite(a) & ~subnormal, "subnormal": subnormal,
     }
     return tests[form.mods[0]]
 
@@ -180,7 +180,8 @@ def _emit_testp(e, form, a):
     tests = {
         "finite": lambda: e.fcmp("<", size, infinity), "infinite": lambda: e.fcmp("==", size, infinity),
         "number": lambda: e.fcmp("ord", a, a), "notanumber": lambda: e.is_nan(a),
-        "normal": lambda: e.and_(e.fcmp(">=", size, least), e.fcmp("<", size, infinity)),
+        "normal": lambda: e.or_(
+            e.and_(e.fcmp(">=", size, least), e.fcmp("<", size, infinity)), e.fcmp("==", size, 0.0)),
         "subnormal": lambda: e.and_(e.fcmp("<", size, least), e.fcmp(">", size, 0.0)),
     }
     return tests[form.mods[0]]()

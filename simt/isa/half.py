@@ -21,7 +21,7 @@ from simt.isa.formats import (
     split,
 )
 from simt.isa.op import Form, Op, Shape
-from simt.isa.rounding import emit_saturate, saturate
+from simt.isa.rounding import CANONICAL, emit_saturate, saturate
 from simt.isa.series import emit_exp2, emit_tanh
 from simt.isa.shapes import PRED, same
 
@@ -112,13 +112,17 @@ def _through_double(emit_function):
 
 
 def _sign_row(function, emit_function):
-    """(eval, emit) of `neg` or `abs`, which only touch the sign bit."""
+    """(eval, emit) of `neg` or `abs`, which touch only the sign bit, and make a NaN canonical."""
     def lane(form, a):
-        return function(_flushed(form, a).view(np.uint16)).view(a.dtype)
+        bits = _flushed(form, a).view(np.uint16)
+        is_nan = bits & 0x7FFF > _exponent(form)
+        return np.where(is_nan, _NAN, function(bits)).astype(np.uint16).view(a.dtype)
 
     def emit_lane(e, form, a):
-        a = _emit_flushed(e, form, a)
-        return emit_function(e, a) if e.is_int(a) else e.of_bits(emit_function(e, e.bits(a)))
+        bits = _emit_flushed(e, form, a if e.is_int(a) else e.bits(a))
+        is_nan = e.icmp(">", e.and_(bits, 0x7FFF), _exponent(form))
+        result = e.select(is_nan, _NAN, emit_function(e, bits))
+        return result if e.is_int(a) else e.of_bits(result)
 
     return {"eval": _by_half(lane), "emit": _emit_by_half(emit_lane)}
 
@@ -191,6 +195,7 @@ def _set_shape(form: Form) -> Shape:
     return Shape((form.types[0],), (_source(form), _source(form), *_joins(form)))
 
 
+_NAN = CANONICAL[16]
 _TRUE = {"f16": 0x3C00, "bf16": 0x3F80}
 
 

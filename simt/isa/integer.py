@@ -121,7 +121,7 @@ def _div(form, a, b):
 def _rem(form, a, b):
     wide, other = _wide(a, np.where(b == 0, 1, b))
     remainder = abs(wide) % abs(other) * np.where(wide < 0, -1, 1)
-    return np.where(b == 0, a, _wrapped(remainder, form.type.dtype))
+    return np.where(b == 0, _wrapped(remainder * 0 - 1, form.type.dtype), _wrapped(remainder, form.type.dtype))
 
 
 def _safe_divisor(e, form, a, b):
@@ -150,7 +150,7 @@ def _emit_div(e, form, a, b):
 def _emit_rem(e, form, a, b):
     safe = _safe_divisor(e, form, a, b)
     remainder = e.sub(a, e.mul(_quotient(e, form, a, safe), safe))
-    return e.select(e.icmp("==", b, 0), a, remainder)
+    return e.select(e.icmp("==", b, 0), -1, remainder)
 
 
 def _abs(form, a):
@@ -188,7 +188,7 @@ def _emit_sad(e, form, a, b, c):
     return e.add(c, e.select(smaller, e.sub(b, a), e.sub(a, b)))
 
 
-_ZERO = "division by zero: the ISA leaves the result open; all ones, as the hardware gives"
+_ZERO = "division by zero: the ISA leaves the result open; all ones, as an H200 gives"
 
 ROWS = (
     Op("add", (f"add.{INTS}", "add.sat.s32"), shape=same(2), eval=_add, emit=_emit_add, section=_SECTION + "add"),
@@ -205,8 +205,7 @@ ROWS = (
        section=_SECTION + "mad24"),
     Op("sad", (f"sad.{INTS}",), shape=same(3), eval=_sad, emit=_emit_sad, section=_SECTION + "sad"),
     Op("div", (f"div.{INTS}",), shape=same(2), eval=_div, emit=_emit_div, section=_SECTION + "div", note=_ZERO),
-    Op("rem", (f"rem.{INTS}",), shape=same(2), eval=_rem, emit=_emit_rem, section=_SECTION + "rem",
-       note="division by zero: the ISA leaves the result open; the dividend"),
+    Op("rem", (f"rem.{INTS}",), shape=same(2), eval=_rem, emit=_emit_rem, section=_SECTION + "rem", note=_ZERO),
     Op("abs", ("abs.{s16,s32,s64}",), shape=same(1), eval=_abs, emit=_emit_abs, section=_SECTION + "abs"),
     Op("neg", ("neg.{s16,s32,s64}",), shape=same(1), eval=lambda form, a: -a, emit=lambda e, form, a: e.neg(a),
        section=_SECTION + "neg"),

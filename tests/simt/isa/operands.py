@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 
-from simt.ptx.types import Kind, PtxType
+from simt.ptx.types import TYPES, Kind, PtxType
 
 __all__ = ["edges", "lanes_of", "same_bits"]
 
@@ -54,9 +54,19 @@ def lanes_of(types: tuple[PtxType, ...], limit: int = 1024) -> list[tuple[np.nda
 
 
 def same_bits(a: np.ndarray, b: np.ndarray, type_: PtxType) -> np.ndarray:
-    """(32,) bool: equal bits, or NaN in both."""
+    """(32,) bool: equal bits, or NaN in both, half by half where the type is a pair."""
+    if type_.name in ("f16x2", "bf16x2"):
+        half = TYPES[type_.name.removesuffix("x2")]
+        parts = (np.ascontiguousarray(x)[:, None].view(half.dtype) for x in (a, b))
+        low, high = (same_bits(x, y, half) for x, y in zip(*(part.T for part in parts), strict=True))
+        return low & high
     equal = a.view(f"V{a.dtype.itemsize}") == b.view(f"V{b.dtype.itemsize}") if type_.bits == 128 else (
         a.view(f"uint{8 * a.dtype.itemsize}") == b.view(f"uint{8 * b.dtype.itemsize}"))
+    return equal | (_is_nan(a, type_) & _is_nan(b, type_))
+
+
+def _is_nan(a: np.ndarray, type_: PtxType) -> np.ndarray:
     if type_.kind is Kind.FLOAT:
-        equal = equal | (np.isnan(a) & np.isnan(b))
-    return equal
+        return np.isnan(a)
+    exponent = {"bf16": 0x7F80, "tf32": 0x7F800000}.get(type_.name)
+    return np.zeros(a.shape, bool) if exponent is None else a & ((1 << type_.bits - 1) - 1) > exponent
