@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grader.charts.theme import GREY, ORANGE, SKY, finish, rows
+from grader.charts.theme import GREY, INK, ORANGE, SKY, finish, rows
 from simt.events import MemoryRequest
 
 if TYPE_CHECKING:
@@ -37,23 +37,39 @@ def access_map(
     drawn = requests[:most_requests]
     cells = [cell for row, request in enumerate(drawn) for cell in _cells(row, request)]
     first = min((cell["sector"] for cell in cells), default=0)
-    cells = [cell | {"sector": cell["sector"] - first} for cell in cells if cell["sector"] - first < _MOST_SECTORS]
+    cells = [
+        cell | {"sector": cell["sector"] - first, "end": cell["sector"] - first + 1}
+        for cell in cells
+        if cell["sector"] - first < _MOST_SECTORS
+    ]
+    span = max((cell["end"] for cell in cells), default=1)
     used = alt.Color(
         "use:N",
         title=None,
         scale=alt.Scale(domain=["every byte used", "part used"], range=[SKY, ORANGE]),
     )
-    base = alt.Chart(rows(cells)).encode(
-        x=alt.X("sector:O", title="sector (32 bytes each), from the first one touched", axis=_sector_axis(cells)),
-        y=alt.Y("request:O", title=None, sort=None, axis=alt.Axis(labelLimit=220)),
-        tooltip=[alt.Tooltip(f"{name}:N") for name in ("request", "sector", "lanes", "bytes used")],
+    across = alt.X(
+        "sector:Q",
+        title="sector (32 bytes each), from the first one touched",
+        scale=alt.Scale(domain=[0, span], nice=False),
+        axis=alt.Axis(tickCount=min(span, 16), format="d"),
     )
-    squares = base.mark_rect(cornerRadius=2, stroke=GREY, strokeOpacity=0.35).encode(color=used)
-    counted = alt.Chart(rows(_totals(drawn))).mark_text(align="left", dx=6, fontSize=11).encode(
-        x=alt.value("width"), y=alt.Y("request:O", sort=None), text="says:N"
+    down = alt.Y("request:O", title=None, sort=None, axis=alt.Axis(labelLimit=260))
+    squares = (
+        alt.Chart(rows(cells))
+        .mark_rect(stroke=GREY, strokeOpacity=0.5, strokeWidth=0.6)
+        .encode(
+            x=across, x2="end:Q", y=down, color=used,
+            tooltip=[alt.Tooltip(f"{name}:N") for name in ("request", "sector", "lanes", "bytes used")],
+        )
+    )  # fmt: skip
+    counted = (
+        alt.Chart(rows(_totals(drawn)))
+        .mark_text(align="left", dx=8, fontSize=11, color=INK)
+        .encode(x=alt.value("width"), y=alt.Y("request:O", sort=None), text="says:N")
     )
     chart = alt.layer(squares, counted).properties(
-        width=alt.Step(max(6, min(22, 640 // max(1, _span(cells))))), height=alt.Step(20), title=title or "Sectors touched"
+        width=max(160, min(620, 20 * span)), height=alt.Step(20), title=title or "Sectors touched"
     )
     return finish(chart, dark)
 
@@ -102,14 +118,3 @@ def _label(row: int, request: MemoryRequest) -> str:
     line = f" line {request.line}" if request.line else ""
     block = ",".join(str(part) for part in request.block)
     return f"{row + 1}. {request.access}{line}, block ({block}) warp {request.warp}"
-
-
-def _span(cells: Sequence[dict[str, Any]]) -> int:
-    return max((int(cell["sector"]) for cell in cells), default=0) + 1
-
-
-def _sector_axis(cells: Sequence[dict[str, Any]]) -> altair.Axis:
-    import altair as alt
-
-    step = max(1, _span(cells) // 16)
-    return alt.Axis(labelAngle=0, values=list(range(0, _span(cells), step)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from grader.charts.theme import BLUE, ORANGE, finish, rows
+from grader.charts.theme import BLUE, INK, ORANGE, finish, rows
 from simt.counters import Counters
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def counters_by_line(
     bars = base.mark_bar(height=12, cornerRadiusEnd=3).encode(
         color=alt.condition("datum.most", alt.value(ORANGE), alt.value(BLUE))
     )
-    labels = base.mark_text(align="left", dx=4, fontSize=11).encode(text="label:N")
+    labels = base.mark_text(align="left", dx=4, fontSize=11, color=INK).encode(text="label:N")
     chart = alt.layer(bars, labels).properties(
         width=260, height=alt.Step(19), title=title or f"{counter.replace('_', ' ').capitalize()} by line"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from grader.charts.theme import BLUE, GREY, SKY, finish, rows
+from grader.charts.theme import BLUE, GREY, INK, SKY, finish, rows
 from grader.model import Basis, Timing
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ __all__ = ["speedup"]
 
 
 def speedup(timings: Sequence[tuple[str, Timing]], title: str = "", dark: bool | None = None) -> altair.TopLevelMixin:
-    """A bar for each version, its length the ratio to the baseline; estimated bars are hatched pale, not solid.
+    """A bar for each version, its length the ratio to the baseline; paler where the ratio was not measured.
 
     Args:
         timings: (label, timing) of each version; all against the same baseline.
@@ -34,7 +34,9 @@ def speedup(timings: Sequence[tuple[str, Timing]], title: str = "", dark: bool |
     ]
     kinds = ["baseline", *(str(basis) for basis in Basis)]
     base = alt.Chart(rows(records)).encode(y=alt.Y("version:N", sort=None, title=None))
-    ratio = alt.X("ratio:Q", title="speed-up over the baseline", scale=alt.Scale(domainMin=0))
+    ratio = alt.X(
+        "ratio:Q", title="speed-up over the baseline", scale=alt.Scale(domainMin=0), axis=alt.Axis(tickCount=5)
+    )
     bars = base.mark_bar(height=20, cornerRadiusEnd=3).encode(
         x=ratio,
         color=alt.Color("basis:N", title=None, scale=alt.Scale(domain=kinds, range=[GREY, BLUE, SKY, SKY]), legend=None),
@@ -43,7 +45,7 @@ def speedup(timings: Sequence[tuple[str, Timing]], title: str = "", dark: bool |
     whiskers = base.transform_filter("datum.high > datum.low").mark_rule(color=GREY, strokeWidth=2).encode(
         x=alt.X("low:Q"), x2="high:Q"
     )
-    labels = base.mark_text(align="left", dx=6, fontSize=12).encode(x=ratio, text="says:N")
+    labels = base.mark_text(align="left", dx=6, fontSize=12, color=INK).encode(x=alt.X("high:Q"), text="says:N")
     devices = ", ".join(dict.fromkeys(timing.device for _, timing in timings))
     chart = alt.layer(bars, whiskers, labels).properties(
         width=420, height=alt.Step(32), title=alt.TitleParams(title or "Speed-up", subtitle=devices)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import altair
 
-__all__ = ["BLUE", "CYCLE", "GREEN", "GREY", "ORANGE", "PURPLE", "RAMP", "RED", "SKY", "finish", "rows"]
+__all__ = ["BLUE", "CYCLE", "GREEN", "GREY", "INK", "ORANGE", "PURPLE", "RAMP", "RED", "SKY", "finish", "rows"]
 
 BLUE, SKY, GREEN, ORANGE = "#0072B2", "#56B4E9", "#009E73", "#E69F00"
 RED, PURPLE, GREY = "#D55E00", "#CC79A7", "#8A9099"
@@ -20,6 +20,9 @@ RED, PURPLE, GREY = "#D55E00", "#CC79A7", "#8A9099"
 CYCLE = (BLUE, ORANGE, SKY, PURPLE, GREEN, "#B59B00")
 # For amounts, from few to many; the same in light and dark.
 RAMP = ("#9BCBEB", "#56A3D9", "#0072B2", "#054A7C")
+
+# For words inside a chart, which no theme of a page recolours: the grey that reads about equally well (4 : 1) on both.
+INK = "#7A828C"
 
 _TEXT = {True: "#D5DAE1", False: "#2B3138"}
 _FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif'
@@ -54,5 +57,4 @@ def finish(chart: Any, dark: bool | None = None) -> altair.TopLevelMixin:
             section.labelColor, section.titleColor = text, text
             if part == "axis":
                 section.tickColor = GREY
-    config.text = {"color": text}
     return chart

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from grader.release.clearing import ClearingError, clear
-from grader.release.marimo_form import NotebookFormError, emit, parse
+from grader.release.marimo_form import Cell, NotebookFormError, emit, parse
 from grader.release.starters import starters_json, starters_of
 
 __all__ = ["Difference", "Release", "ReleaseError", "build", "compare", "lesson_of", "write"]
@@ -41,7 +41,15 @@ def lesson_of(solution: str) -> str:
         ClearingError, NotebookFormError: the solution's markers or form are wrong.
     """
     notebook = parse(solution)
-    return emit(notebook.with_cells([replace(cell, code=clear(cell.code)) for cell in notebook.cells]))
+    return emit(notebook.with_cells([replace(cell, code=_cleared(cell)) for cell in notebook.cells]))
+
+
+def _cleared(cell: Cell) -> str:
+    try:
+        return clear(cell.code)
+    except ClearingError as error:
+        first = cell.code.split("\n", 1)[0].strip()
+        raise ClearingError(f"in the cell `{first}`, {error}") from error
 
 
 def build(top: Path) -> Release:

@@ -183,11 +183,10 @@ def _goal(goal: GoalResult, said: str) -> str:
     if goal.state is GoalState.MISSED and goal.question and goal.question != said:
         words.append(f"<em>{_prose(goal.question)}</em>")
     explain = f'<p class="ww-why">{" ".join(words)}</p>' if words else ""
-    unit = "point" if goal.points == 1 else "points"
     return (
         f'<li class="ww-goal ww-goal-{goal.state}" data-goal="{escape(goal.metric)}" data-state="{goal.state}">'
         f'<span class="ww-goal-sign" aria-hidden="true">{sign}</span><div><p><span class="ww-sr">{state}: </span>'
-        f"{escape(wording.goal_text(goal))}<small> for {wording.number(goal.points)} {unit}: </small><b>{value}</b></p>"
+        f"{escape(wording.goal_text(goal))}<small> for {wording.points_of(goal.points)}: </small><b>{value}</b></p>"
         f"{explain}</div></li>"
     )
 

@@ -58,11 +58,10 @@ def listing(
     """
     marks, notes = marks or {}, notes or {}
     lines = highlighted(source)
-    wanted = sorted({line for line in (shown if shown is not None else range(1, len(lines) + 1)) if line >= 1})
+    first, last = _written(source)
+    wanted = sorted(line for line in set(shown if shown is not None else range(1, len(lines) + 1)) if first <= line <= last)
     rows, previous = [], None
     for number in wanted:
-        if number > len(lines):
-            break
         if previous is not None and number > previous + 1:
             rows.append('<span class="ww-gap" aria-hidden="true">⋯</span>')
         rows.append(_row(number + first_line - 1, lines[number - 1], marks.get(number, ""), notes.get(number, "")))
@@ -75,6 +74,12 @@ def excerpt_lines(count: int, focus: Iterable[int], around: int = 2) -> set[int]
     return {
         line for centre in focus for line in range(max(1, centre - around), min(count, centre + around) + 1)
     }
+
+
+def _written(source: str) -> tuple[int, int]:
+    """The first and the last line of a text that are not blank; (1, 0) where all are."""
+    written = [number for number, line in enumerate(source.split("\n"), start=1) if line.strip()]
+    return (written[0], written[-1]) if written else (1, 0)
 
 
 def _row(number: int, html: str, mark: str, note: str) -> str:

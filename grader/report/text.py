@@ -5,6 +5,7 @@ Colour only repeats what the words and signs already say.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from grader.model import GoalResult, GoalState, Report, Verdict
@@ -15,6 +16,7 @@ from simt.diagnostics import Diagnostic, Severity
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from rich.text import Text
 
 __all__ = ["MARKS", "renderable", "summary_line", "text"]
 
@@ -26,6 +28,8 @@ _GOAL_MARKS = {
     GoalState.NOT_MEASURED: ("–", "dim"),
 }
 _CASES_SHOWN = 8
+# What a terminal would obey: a kernel may print anything.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def text(report: Report, context: Context = NO_CONTEXT, width: int = 100) -> str:
@@ -66,6 +70,9 @@ def renderable(report: Report, context: Context = NO_CONTEXT) -> RenderableType:
     if report.printed:
         parts.append(_indented("printed by the kernel:\n" + report.printed.rstrip("\n"), "dim"))
     parts.append(_next(report, context))
+    for part in parts:
+        # One character for one, so that the styled spans stay where they are.
+        part.plain = _CONTROL.sub("\N{REPLACEMENT CHARACTER}", part.plain)
     return Group(*parts)
 
 
@@ -73,7 +80,7 @@ def _mark(report: Report) -> tuple[str, str]:
     return MARKS.get(wording.status(report), MARKS[""])
 
 
-def _head(report: Report, context: Context) -> RenderableType:
+def _head(report: Report, context: Context) -> Text:
     from rich.text import Text
 
     sign, style = _mark(report)
@@ -87,7 +94,7 @@ def _head(report: Report, context: Context) -> RenderableType:
     return head
 
 
-def _finding(finding: Diagnostic, context: Context) -> RenderableType:
+def _finding(finding: Diagnostic, context: Context) -> Text:
     from rich.text import Text
 
     style = _SEVERITY_STYLE[finding.severity]
@@ -108,7 +115,7 @@ def _finding(finding: Diagnostic, context: Context) -> RenderableType:
     return body
 
 
-def _cases(report: Report) -> RenderableType:
+def _cases(report: Report) -> Text:
     from rich.text import Text
 
     body = Text("  cases ", style="default")
@@ -130,7 +137,7 @@ def _cases(report: Report) -> RenderableType:
     return body
 
 
-def _goals(goals: tuple[GoalResult, ...]) -> RenderableType:
+def _goals(goals: tuple[GoalResult, ...]) -> Text:
     from rich.text import Text
 
     body = Text()
@@ -139,7 +146,7 @@ def _goals(goals: tuple[GoalResult, ...]) -> RenderableType:
         value = "not measured here" if goal.value is None else f"{wording.number(goal.value)}, {goal.basis}"
         body.append(f"  goal {sign} ", style=style)
         body.append(f"{wording.goal_text(goal)}: {value}")
-        body.append(f"  ({wording.number(goal.points)} points)\n", style="dim")
+        body.append(f"  ({wording.points_of(goal.points)})\n", style="dim")
         if goal.state is GoalState.NOT_MEASURED and goal.why:
             body.append(f"         {goal.why}\n", style="dim")
     body.right_crop(1)
@@ -152,7 +159,7 @@ def _counter_line(counters: Counters) -> str:
     return "counters: " + "; ".join(f"{row.group.lower()} {row.value} {row.label}" for row in rows)
 
 
-def _next(report: Report, context: Context) -> RenderableType:
+def _next(report: Report, context: Context) -> Text:
     from rich.text import Text
 
     body = Text("  next: ", style="bold")
@@ -162,8 +169,7 @@ def _next(report: Report, context: Context) -> RenderableType:
     return body
 
 
-def _indented(words: str, style: str = "default") -> RenderableType:
-    from rich.padding import Padding
+def _indented(words: str, style: str = "default") -> Text:
     from rich.text import Text
 
-    return Padding(Text(words, style=style), (0, 0, 0, 2))
+    return Text("  " + words.replace("\n", "\n  "), style=style)

@@ -15,8 +15,8 @@ from simt.diagnostics import Diagnostic, Severity
 
 __all__ = [
     "HEADLINES", "NO_CONTEXT", "Context", "CounterRow", "case_label", "counter_rows", "findings", "goal_text", "headline",
-    "lanes_text", "metric_name", "next_step", "number", "points_text", "sentence", "shape_text", "status", "thread_text",
-    "timing_text", "where",
+    "lanes_text", "metric_name", "next_step", "number", "points_of", "points_text", "sentence", "shape_text", "status",
+    "thread_text", "timing_text", "where",
 ]
 
 
@@ -108,10 +108,14 @@ def headline(report: Report) -> str:
 
 def points_text(report: Report) -> str:
     """`2 of 3 points`, with what could not be measured here said beside it."""
-    unit = "point" if report.max_score == 1 else "points"
-    text = f"{number(report.score)} of {number(report.max_score)} {unit}"
+    text = f"{number(report.score)} of {points_of(report.max_score)}"
     open_points = sum(g.points for g in report.goals if g.state is GoalState.NOT_MEASURED)
     return f"{text} ({number(open_points)} more not measured here)" if open_points else text
+
+
+def points_of(count: float) -> str:
+    """`1 point`, `2 points`."""
+    return f"{number(count)} point{'' if count == 1 else 's'}"
 
 
 def next_step(report: Report, context: Context | None = None) -> str:
