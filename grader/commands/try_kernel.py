@@ -23,6 +23,7 @@ def add(commands: argparse._SubParsersAction) -> None:
     parser.add_argument("kernel", nargs="?", metavar="KERNEL.cu", help="CUDA text; - reads standard input")
     parser.add_argument("--launch", metavar="LAUNCH.json", help="launch literal; the exercise's own without it")
     parser.add_argument("--case", metavar="DIR", help="a folder with case.json and kernel.cu instead of ID and KERNEL.cu")
+    parser.add_argument("--fixed", action="store_true", help="with --case: the repaired form that the case describes")
     add_device_option(parser)
     parser.set_defaults(run=run)
 
@@ -74,15 +75,19 @@ def _json(path: str) -> object:
 
 
 def _run_case(arguments: argparse.Namespace, out: Output) -> Status:
-    """An ephemeral exercise made from a case folder; `grader.cases` reads it."""
-    from grader.cases import CaseProblem, load_case
+    """An exercise of its own made from a case folder; with a path, that kernel instead of the folder's."""
+    from grader.case_runs import grade_case
+    from grader.cases import CaseProblem, load_case, read_case
 
     folder = Path(arguments.case)
+    named = arguments.kernel or arguments.exercise
+    kernel = Path(named) if named else None
     try:
-        exercise, answer = load_case(folder, Path(arguments.kernel) if arguments.kernel else None)
+        case = read_case(folder)
+        exercise, answer = load_case(folder, kernel, fixed=arguments.fixed)
+        with opened_device(arguments.device) as device, out.working(f"checking {folder.name}"):
+            report = grade_case(case, device, fixed=arguments.fixed, kernel=kernel)
     except CaseProblem as problem:
         raise Refusal(str(problem), "a case is a folder with case.json and kernel.cu") from problem
-    with opened_device(arguments.device) as device, out.working(f"checking {folder.name}"):
-        report = judge(answer, device)
     show(report, context_of(exercise, answer), out, str(folder))
     return status_of([report])
