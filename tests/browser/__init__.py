@@ -1,0 +1,1 @@
+"""Lessons in a real browser."""

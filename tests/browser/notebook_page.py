@@ -103,9 +103,9 @@ class NotebookPage:
         card.first.wait_for(state="attached")
         return card.first
 
-    def editor_of(self, variable: str):
-        """The code editor of the cell that assigns `variable`."""
-        return self.page.locator(".cm-content", has_text=re.compile(rf"^\s*{variable} = |\n?{variable} = ")).first
+    def answer_editor(self, exercise_id: str):
+        """The code editor of an exercise's answer cell, found by its `# exercise: ID` line."""
+        return self.page.locator(".cm-content", has_text=re.compile(rf"# exercise: {re.escape(exercise_id)}(?![\w.])")).first
 
     def write_cell(self, editor, text: str) -> None:
         """Replaces a cell's whole text by typing it in, and runs it."""

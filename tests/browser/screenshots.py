@@ -1,0 +1,81 @@
+"""Makes `assets/verdict.png` and `assets/verdict_dark.png`: a real verdict in a real notebook, light and dark.
+
+    python -m tests.browser.screenshots [--out DIR]
+
+The kernel is judged while the picture is taken; nothing in it is drawn by hand.
+"""
+
+import argparse
+import shutil
+from contextlib import contextmanager
+from pathlib import Path
+
+from grader.notebook.cells import marker_of
+from grader.release.marimo_form import parse
+from tests.browser.notebook_page import ROOT, NotebookPage, chromium_path, edit_server
+
+LESSON, EXERCISE = "01_thread_mapping", "thread_mapping.map1d"
+# What nearly everybody writes first.
+FAULT = ("if (i < n) ", "")
+WIDTH = 980
+
+
+def main():
+    """Takes both pictures."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--out", type=Path, default=ROOT / "assets")
+    out = parser.parse_args().out
+    for theme, name in (("light", "verdict.png"), ("dark", "verdict_dark.png")):
+        with opened(theme) as page:
+            show_fault(page)
+            take(page, out / name)
+            print(out / name)
+
+
+@contextmanager
+def opened(theme):
+    """The lesson's page in one theme."""
+    from playwright.sync_api import sync_playwright
+
+    folder = ROOT / "build" / "screenshots"
+    shutil.rmtree(folder, ignore_errors=True)
+    settings = folder / "home" / "config" / "marimo"
+    settings.mkdir(parents=True)
+    (settings / "marimo.toml").write_text(f'[display]\ntheme = "{theme}"\n')
+    notebook = folder / f"{LESSON}.py"
+    shutil.copy(ROOT / "lessons" / notebook.name, notebook)
+    with edit_server(notebook, folder / "home") as address, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium_path(), args=["--no-sandbox"])
+        tab = browser.new_page(viewport={"width": WIDTH + 240, "height": 1400}, device_scale_factor=2)
+        yield NotebookPage(tab, address, notebook).open()
+        browser.close()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def show_fault(page):
+    """Types the solution without its guard and waits for the verdict."""
+    cells = parse((ROOT / "solutions" / f"{LESSON}.py").read_text(encoding="utf-8")).cells
+    solved = next(cell.code for cell in cells if marker_of(cell.code) == EXERCISE)
+    page.card(EXERCISE).first.wait_for(state="attached")
+    page.write_cell(page.answer_editor(EXERCISE), solved.replace(*FAULT))
+    page.wait_for(EXERCISE, "memory_fault")
+
+
+def take(page, path):
+    """The answer's cell and its card below, as one picture."""
+    editor = page.answer_editor(EXERCISE)
+    card = page.card(EXERCISE).first
+    card.scroll_into_view_if_needed()
+    page.page.mouse.move(2, 2)
+    boxes = [editor.bounding_box(), card.bounding_box()]
+    if any(box is None for box in boxes):
+        raise RuntimeError("the cell or its card is not on the page")
+    left, top = min(box["x"] for box in boxes) - 12, min(box["y"] for box in boxes) - 12
+    right = max(box["x"] + box["width"] for box in boxes) + 12
+    bottom = max(box["y"] + box["height"] for box in boxes) + 12
+    clip = {"x": left, "y": max(top, 0), "width": right - left, "height": bottom - max(top, 0)}
+    page.page.screenshot(path=str(path), clip=clip)
+
+
+if __name__ == "__main__":
+    main()
