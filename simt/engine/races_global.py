@@ -79,6 +79,11 @@ def report_global(
 
 
 @native
+def lane_bit(id: u32) -> u32:
+    return u32(1) << lane_of_id(id)
+
+
+@native
 def site_at(segment: Ptr[Segment], column: i64, word: i64) -> u32:
     return entry(segment, column + ID, word)[0] >> SITE_SHIFT
 
@@ -123,11 +128,11 @@ def write_global(warp: Ptr[Warp], segment: Ptr[Segment], id: u32, word: i64, cha
     writer = entry(segment, WRITE + ID, word)[0]
     if unordered(warp, segment, WRITE, word, id):
         if writer & ATOMIC != 0 and id & ATOMIC == 0:
-            report_global(warp, ATOMIC_READ, id >> SITE_SHIFT, writer >> SITE_SHIFT, segment, word, u32(1) << lane_of_id(id), WRITE)
+            report_global(warp, ATOMIC_READ, id >> SITE_SHIFT, writer >> SITE_SHIFT, segment, word, lane_bit(id), WRITE)
         elif id & ATOMIC != 0 and writer & ATOMIC == 0:
-            report_global(warp, ATOMIC_READ, writer >> SITE_SHIFT, id >> SITE_SHIFT, segment, word, u32(1) << lane_of_id(id), WRITE)
+            report_global(warp, ATOMIC_READ, writer >> SITE_SHIFT, id >> SITE_SHIFT, segment, word, lane_bit(id), WRITE)
         elif changes and id & ATOMIC == 0 and not is_mine(warp, segment, READ, word):
-            report_global(warp, GLOBAL_WW, id >> SITE_SHIFT, writer >> SITE_SHIFT, segment, word, u32(1) << lane_of_id(id), WRITE)
+            report_global(warp, GLOBAL_WW, id >> SITE_SHIFT, writer >> SITE_SHIFT, segment, word, lane_bit(id), WRITE)
     stamp(warp, segment, WRITE, word, id)
 
 
@@ -138,11 +143,11 @@ def check_readers(warp: Ptr[Warp], segment: Ptr[Segment], id: u32, word: i64, co
         return
     reader = site_at(segment, column, word)
     if id & ATOMIC != 0:
-        report_global(warp, ATOMIC_READ, reader, id >> SITE_SHIFT, segment, word, u32(1) << lane_of_id(id), column)
+        report_global(warp, ATOMIC_READ, reader, id >> SITE_SHIFT, segment, word, lane_bit(id), column)
     elif is_mine(warp, segment, READ, word) and site_at(segment, READ, word) == reader:
-        report_global(warp, GLOBAL_RMW, reader, id >> SITE_SHIFT, segment, word, u32(1) << lane_of_id(id), column)
+        report_global(warp, GLOBAL_RMW, reader, id >> SITE_SHIFT, segment, word, lane_bit(id), column)
     else:
-        report_global(warp, GLOBAL_RW, reader, id >> SITE_SHIFT, segment, word, u32(1) << lane_of_id(id), column)
+        report_global(warp, GLOBAL_RW, reader, id >> SITE_SHIFT, segment, word, lane_bit(id), column)
 
 
 @native
