@@ -35,7 +35,8 @@ class Argument:
 
     `value` is an ndarray for a buffer or a NumPy scalar. A buffer of direction OUT is poisoned (NaN payload bytes)
     and counts as uninitialised whatever `value` holds, unless `initialised`; only its shape and dtype matter. A plain
-    Python float or int is accepted only as `python_scalar` and judged as CuPy would pass it: 8 bytes.
+    Python float or int is accepted only as `python_scalar` and judged as CuPy would pass it: 8 bytes. `shadow` goes on
+    where an earlier launch left the same buffer (`LaunchResult.shadows`): the values then stay, whatever the direction.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Argument:
     initialised: bool | None = None  # None: by direction (in, inout: yes; out: no)
     offset_bytes: int = 0  # the pointer passed lies that far into the buffer
     python_scalar: bool = False
+    shadow: np.ndarray | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,7 @@ class LaunchResult:
         printed: text of device printf, capped.
         seconds: {"translate": s, "run": s}.
         trace: recorded `MemoryRequest`s when tracing was asked for.
+        shadows: by argument, (n_words,) uint8: which bytes hold a value and which words were read, for a next launch.
     """
 
     status: Status
@@ -98,6 +101,7 @@ class LaunchResult:
     seconds: dict[str, float] = field(default_factory=dict)
     checks: frozenset[str] = ALL_CHECKS
     trace: tuple[MemoryRequest, ...] = ()
+    shadows: dict[str, np.ndarray] = field(default_factory=dict)
 
     @property
     def errors(self) -> tuple[Diagnostic, ...]:

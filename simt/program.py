@@ -205,12 +205,13 @@ def _ended(status: Status, found, config: LaunchConfig, checks: frozenset[str]) 
 def _result(program: Program, raw: Raw, refused, checks: frozenset[str], trace: int, translate: float) -> LaunchResult:
     counters, by_line = tally(raw.plan, raw.threads)
     found = tuple(refused) + read_diagnostics(program, raw, checks, by_line)
-    outputs, modified, writers = {}, [], {}
+    outputs, modified, writers, shadows = {}, [], {}, {}
     for buffer in raw.memory.buffers:
         argument = buffer.argument
         if argument is None:
             continue
         array = buffer.data.view(buffer.dtype).reshape(buffer.shape)
+        shadows[argument.name] = buffer.words[: -(-buffer.data.size // 4)]
         if argument.direction is Direction.IN:
             given = np.ascontiguousarray(argument.value).reshape(-1).view(np.uint8)
             if not np.array_equal(buffer.data, given):
@@ -225,6 +226,7 @@ def _result(program: Program, raw: Raw, refused, checks: frozenset[str], trace: 
         status, outputs, counters, by_line, found, raw.blocks_run, raw.launch.record.last_block,
         sum(int(t.thread.accesses) for t in raw.threads), tuple(modified), writers or None, read_printed(raw),
         {"translate": translate, "run": raw.seconds}, checks, read_trace(raw) if trace else (),
+        shadows,
     )  # fmt: skip
 
 

@@ -69,7 +69,7 @@ def _argument_buffer(argument: Argument, base: int) -> Buffer:
     out = argument.direction is Direction.OUT
     initialised = argument.initialised if argument.initialised is not None else not out
     data = _host_bytes(array.nbytes)
-    if initialised:
+    if initialised or argument.shadow is not None:
         data[:] = array.reshape(-1).view(np.uint8)
     else:
         data[:] = 0xFF
@@ -77,6 +77,8 @@ def _argument_buffer(argument: Argument, base: int) -> Buffer:
     flags |= 0 if initialised else int(SegmentFlag.UNINITIALISED)
     flags |= int(SegmentFlag.INPUT) if argument.direction is Direction.IN else 0
     words = _words(array.nbytes, initialised)
+    if argument.shadow is not None:
+        words[: argument.shadow.size] = argument.shadow
     return Buffer(argument.name, base, data, words, flags, None, None, argument, array.dtype, np.shape(argument.value))
 
 

@@ -1,0 +1,115 @@
+"""`python -m simt`: run a kernel file without a GPU, or list what PTX runs.
+
+Exit status of `run`: 0 ran and clean, 1 findings (also a launch or a launch file that is refused), 2 did not compile,
+3 not supported, 4 stopped by a budget, 5 internal failure. A command line that cannot be read exits with 2 as well.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from simt.events import ALL_CHECKS
+
+__all__ = ["main"]
+
+NOT_SUPPORTED, INTERNAL_FAILURE, INTERRUPTED = 3, 5, 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command; answers with its exit status."""
+    arguments = _parser().parse_args(argv)
+    try:
+        return arguments.run(arguments)
+    except KeyboardInterrupt:
+        print("interrupted: nothing was written", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:  # the reader, such as `head`, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m simt", description="CUDA C++ on a CPU: results, counters, findings.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    run = commands.add_parser("run", help="compile and launch a kernel file", description=__doc__.split("\n\n")[1])
+    run.add_argument("kernel", type=Path, metavar="KERNEL.cu|.ptx")
+    run.add_argument("--launch", type=Path, required=True, metavar="LAUNCH.toml", help="grid, block and arguments")
+    run.add_argument("--json", action="store_true", help="print JSON instead of text")
+    run.add_argument("--arch", help="what to compile for, such as sm_90; the launch file's or sm_80 when left out")
+    run.add_argument("--check", type=_checks, default=ALL_CHECKS, metavar="all|none|NAME,…",
+                     help=f"checks to make: {', '.join(sorted(ALL_CHECKS))}")  # fmt: skip
+    run.add_argument("--out", type=Path, metavar="DIR", help="write every output there as NAME.npy")
+    run.add_argument("--threads", type=_threads, metavar="N", help="native threads; all cores when left out")
+    run.set_defaults(run=_run)
+    coverage = commands.add_parser("coverage", help="the table of PTX instructions: what runs, what does not")
+    coverage.set_defaults(run=_coverage)
+    return parser
+
+
+def _checks(text: str) -> frozenset[str]:
+    if text in ("all", "none"):
+        return ALL_CHECKS if text == "all" else frozenset()
+    names = frozenset(name.strip() for name in text.split(","))
+    unknown = sorted(names - ALL_CHECKS)
+    if unknown:
+        raise argparse.ArgumentTypeError(f"no check is called {unknown[0]!r}; there are {', '.join(sorted(ALL_CHECKS))}")
+    return names
+
+
+def _threads(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of threads, 1 or more")
+    return int(text)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    try:
+        return _run_and_print(arguments)
+    except BrokenPipeError:
+        raise
+    except Exception as error:
+        import traceback
+
+        from simt.nvrtc import CompilerMissing
+
+        missing = isinstance(error, CompilerMissing)
+        if not missing:
+            traceback.print_exc()
+        message = str(error) if missing else f"simt failed: {type(error).__name__}: {error}. Please report it with both files"
+        print(message, file=sys.stderr)
+        if arguments.json:
+            status = "not_supported" if missing else "failed"
+            print(json.dumps({"status": status, "message": message}))
+        return NOT_SUPPORTED if missing else INTERNAL_FAILURE
+
+
+def _run_and_print(arguments: argparse.Namespace) -> int:
+    from simt.cli_report import report_json, report_text, write_outputs
+    from simt.cli_run import RunOptions, run_files
+
+    options = RunOptions(arguments.arch, arguments.check, arguments.threads)
+    report = run_files(arguments.kernel, arguments.launch, options)
+    paths: dict[str, Path] = {}
+    if arguments.out:
+        try:
+            paths = write_outputs(report, arguments.out)
+        except OSError as error:
+            print(f"cannot write outputs to {arguments.out}: {error.strerror}; choose another --out", file=sys.stderr)
+            return INTERNAL_FAILURE
+    if arguments.json:
+        print(json.dumps(report_json(report, paths), indent=1))
+    else:
+        print(report_text(report, paths), end="")
+    return report.exit_status
+
+
+def _coverage(arguments: argparse.Namespace) -> int:
+    from simt.isa.coverage import coverage
+
+    print(coverage())
+    return 0

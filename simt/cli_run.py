@@ -1,0 +1,281 @@
+"""What `simt run` does: a kernel file and a launch file become a `RunReport`.
+
+Launches of one file run in order on the same buffers: an output is poisoned before the first launch that takes it and
+keeps its values from then on.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from simt.arch import UnknownArch, arch
+from simt.counters import Counters, add
+from simt.diagnostics import Diagnostic, Severity, diagnose
+from simt.events import ALL_CHECKS, Argument, Budget, Direction, LaunchResult, Status
+from simt.launch_file import ArgumentSpec, LaunchFile, LaunchFileError, LaunchSpec, read_launch_file
+from simt.launch_values import ValueSpecError
+from simt.program import BuildFailed, Program
+
+__all__ = ["EXIT", "LaunchRun", "RunOptions", "RunReport", "run_files"]
+
+DEFAULT_ARCH = "sm_80"
+INTERNAL_FAILURE = 5
+EXIT = {
+    Status.OK: 0,
+    Status.FINDINGS: 1,
+    Status.STOPPED: 1,
+    Status.REJECTED: 1,
+    Status.BUILD_FAILED: 2,
+    Status.NOT_SUPPORTED: 3,
+    Status.BUDGET: 4,
+}
+_SHARED_COVERAGE = ("coverage.unwritten-output", "coverage.unread-input")
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """What the command line adds to the two files; `arch` None takes the launch file's."""
+
+    arch: str | None = None
+    checks: frozenset[str] = ALL_CHECKS
+    threads: int | None = None
+    budget: Budget = Budget()
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchRun:
+    """One launch: the program it ran, as it was asked for, and what it gave."""
+
+    program: Program
+    spec: LaunchSpec
+    result: LaunchResult
+
+
+@dataclass(frozen=True, slots=True)
+class RunReport:
+    """What a run of the command has to tell.
+
+    Attributes:
+        file_name, source: the kernel's file; no source is known for PTX.
+        outputs: OUT and INOUT buffers after the last launch, inputs too when a kernel changed them.
+        seconds: compile, translate, run.
+    """
+
+    status: Status
+    file_name: str
+    source: str
+    arch: str
+    checks: frozenset[str]
+    runs: tuple[LaunchRun, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+    outputs: dict[str, np.ndarray] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def exit_status(self) -> int:
+        """0 to 4 as the command promises; a clean run of no block at all would be our own mistake."""
+        if self.status is Status.OK and not self.blocks_run:
+            return INTERNAL_FAILURE
+        return EXIT[self.status]
+
+    @property
+    def blocks_run(self) -> int:
+        return sum(run.result.blocks_run for run in self.runs)
+
+    @property
+    def blocks_total(self) -> int:
+        return sum(run.result.blocks_total for run in self.runs)
+
+    @property
+    def accesses_checked(self) -> int:
+        """Lane accesses that a check of memory looked at."""
+        looked = self.checks & {"memcheck", "racecheck", "initcheck"}
+        return sum(run.result.accesses_checked for run in self.runs) if looked else 0
+
+    @property
+    def printed(self) -> str:
+        return "".join(run.result.printed for run in self.runs)
+
+    @property
+    def counters(self) -> Counters:
+        return add(*(run.result.counters for run in self.runs))
+
+    @property
+    def by_line(self) -> dict[int, Counters]:
+        lines = sorted({line for run in self.runs for line in run.result.by_line})
+        return {line: add(*(run.result.by_line.get(line, Counters()) for run in self.runs)) for line in lines}
+
+
+def run_files(kernel: Path, launch: Path, options: RunOptions = RunOptions()) -> RunReport:
+    """Compiles, launches and reports; whatever is wrong with the files is a finding, not an exception."""
+    empty = RunReport(Status.REJECTED, kernel.name, "", options.arch or DEFAULT_ARCH, options.checks)
+    try:
+        source = kernel.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        found = diagnose("compile.error", f"cannot read the kernel {kernel}: {reason}", help="give the path of a .cu or .ptx file")
+        return replace(empty, status=Status.BUILD_FAILED, diagnostics=(found,))
+    empty = replace(empty, source="" if kernel.suffix == ".ptx" else source)
+    try:
+        file = read_launch_file(launch)
+        name = options.arch or file.arch or DEFAULT_ARCH
+        arch(name)
+    except LaunchFileError as error:
+        return replace(empty, diagnostics=(diagnose("launch.file", str(error), help=error.help),))
+    except UnknownArch as error:
+        return replace(empty, diagnostics=(diagnose("launch.file", str(error), help="leave arch out for sm_80"),))
+    return _Runner(kernel, source, file, replace(empty, arch=name), options).run()
+
+
+class _Runner:
+    """Runs the launches of one file; buffers stay between them."""
+
+    def __init__(self, kernel: Path, source: str, file: LaunchFile, empty: RunReport, options: RunOptions):
+        self.kernel, self.source, self.file, self.empty, self.options = kernel, source, file, empty, options
+        self.programs: dict[tuple[str | None, str | None], Program] = {}
+        self.arrays: dict[str, np.ndarray] = {}
+        self.changed: dict[str, np.ndarray] = {}
+        self.shadows: dict[str, np.ndarray] = {}
+        self.diagnostics: list[Diagnostic] = []
+        self.seconds = dict.fromkeys(("compile", "translate", "run"), 0.0)
+
+    def run(self) -> RunReport:
+        runs: list[LaunchRun] = []
+        status = Status.OK
+        for number, spec in enumerate(self.file.launches):
+            try:
+                run = self._launch(number, spec)
+            except BuildFailed as error:
+                self.diagnostics.extend(error.diagnostics)
+                status = Status.BUILD_FAILED
+                break
+            except (LaunchFileError, ValueSpecError) as error:
+                self.diagnostics.append(diagnose("launch.file", str(error), help=error.help))
+                status = Status.REJECTED
+                break
+            runs.append(run)
+            if run.result.status not in (Status.OK, Status.FINDINGS):
+                status = run.result.status
+                break
+        if status is Status.OK and any(d.severity is Severity.ERROR for d in self.diagnostics):
+            status = Status.FINDINGS
+        found = tuple(dict.fromkeys(self.diagnostics))
+        return replace(
+            self.empty, status=status, runs=tuple(runs), diagnostics=found, outputs=self._outputs(), seconds=self.seconds
+        )
+
+    def _launch(self, number: int, spec: LaunchSpec) -> LaunchRun:
+        program = self._program(spec)
+        self._check_memory()
+        arguments = [self._argument(self.file.arguments[name]) for name in spec.arguments]
+        maps = [name for name in spec.arguments if self.file.arguments[name].kind == "tensormap"]
+        if maps:
+            found = diagnose("ptx.unsupported", f"`{maps[0]}` is a tensor map, which simt does not run yet", help="use a GPU")
+            self.diagnostics.append(found)
+            nothing = LaunchResult(Status.NOT_SUPPORTED, {}, Counters(), {}, (found,), 0, spec.config.grid.volume, 0)
+            return LaunchRun(program, spec, nothing)
+        result = program.launch(
+            spec.config, arguments, checks=self.options.checks, budget=self.options.budget, threads=self.options.threads,
+            constants=_constants(program, self.file.constants),
+        )  # fmt: skip
+        for name in ("translate", "run"):
+            self.seconds[name] += result.seconds.get(name, 0.0)
+        self._keep(number, result)
+        return LaunchRun(program, spec, result)
+
+    def _check_memory(self) -> None:
+        """Raises `LaunchFileError` before arrays are made that no launch could take."""
+        n_bytes = sum(spec.array.n_bytes for spec in self.file.arguments.values() if spec.array)
+        most = self.options.budget.memory_bytes
+        if n_bytes > most:
+            raise LaunchFileError(
+                f"the arguments take {n_bytes / 2**30:.1f} GiB, more than the {most / 2**30:.1f} GiB of a run",
+                "run a smaller size; counters scale with it",
+            )
+
+    def _program(self, spec: LaunchSpec) -> Program:
+        """The program of a launch, compiled once for each kernel and instance."""
+        key = (spec.kernel, spec.name_expression)
+        if key not in self.programs:
+            started = time.perf_counter()
+            self.programs[key] = program = self._compiled(spec)
+            self.seconds["compile"] += time.perf_counter() - started
+            if program.build is not None:
+                self.diagnostics.extend(program.build.diagnostics)
+        return self.programs[key]
+
+    def _compiled(self, spec: LaunchSpec) -> Program:
+        if self.kernel.suffix == ".ptx":
+            program = Program.from_ptx(self.source, kernel=spec.kernel, arch=self.empty.arch)
+            texts = [Path(path).name for path in program.module.files.values() if path.endswith(".cu")]
+            return replace(program, file_name=texts[0]) if texts else program
+        return Program.from_cuda(
+            self.source, kernel=None if spec.name_expression else spec.kernel, arch=self.empty.arch,
+            name_expression=spec.name_expression, options=self.file.options, file_name=self.kernel.name,
+            include_dirs=self._folders(),
+        )  # fmt: skip
+
+    def _folders(self) -> tuple[Path, ...]:
+        """The file's folders, and the kernel's own when the text includes a file that lies there."""
+        here = self.kernel.parent
+        quoted = re.findall(r'^\s*#\s*include\s*"([^"\n]+)"', self.source, re.MULTILINE)
+        own = (here,) if any((here / name).is_file() for name in quoted) else ()
+        return (*own, *self.file.include_dirs)
+
+    def _argument(self, spec: ArgumentSpec) -> Argument:
+        if spec.array is None:
+            return Argument(spec.name, Direction.SCALAR, spec.value)
+        ready = not spec.array.is_poison
+        if spec.name in self.shadows:
+            return Argument(spec.name, spec.direction, self.arrays[spec.name], ready, shadow=self.shadows[spec.name])
+        plain = spec.array.shape, spec.array.dtype
+        self.arrays[spec.name] = spec.array.array() if ready else np.empty(*plain)
+        return Argument(spec.name, spec.direction, self.arrays[spec.name], ready)
+
+    def _keep(self, number: int, result: LaunchResult) -> None:
+        """Takes over buffers and findings; whether a buffer is covered is left to the last launch that takes it."""
+        for name, array in result.outputs.items():
+            self.arrays[name] = array
+            if name in result.modified_inputs:
+                self.changed[name] = array
+                self.diagnostics.append(
+                    diagnose("input-modified", f"the kernel changed `{name}`, which the launch file calls an input",
+                             help='say dir = "inout" where a kernel may write')
+                )  # fmt: skip
+        self.shadows |= result.shadows
+        later = {name for launch in self.file.launches[number + 1 :] for name in launch.arguments}
+        for found in result.diagnostics:
+            if found.check in _SHARED_COVERAGE and any(f"`{name}`" in found.message for name in later):
+                continue
+            self.diagnostics.append(found)
+
+    def _outputs(self) -> dict[str, np.ndarray]:
+        wanted = (n for n, spec in self.file.arguments.items() if spec.direction in (Direction.OUT, Direction.INOUT))
+        return {name: self.arrays[name] for name in wanted if name in self.shadows} | self.changed
+
+
+def _constants(program: Program, given: Mapping[str, np.ndarray]) -> dict[str, bytes]:
+    """Bytes for the module's constants; raises `LaunchFileError` for one that is not there or of another size."""
+    known = {name: v for name, v in program.module.variables.items() if v.space in ("const", "global")}
+    found = {}
+    for name, array in given.items():
+        if name not in known and re.search(rf"\b{re.escape(name)}\b", program.ptx):
+            continue  # another kernel of the text uses it
+        if name not in known:
+            listed = ", ".join(sorted(known)) or "none that this kernel uses"
+            raise LaunchFileError(f"[constants] `{name}`: the program has no such variable", f"it has {listed}")
+        raw = array.tobytes()
+        if len(raw) != known[name].n_bytes:
+            raise LaunchFileError(
+                f"[constants] `{name}` has {known[name].n_bytes} bytes, the launch file gives {len(raw)} ({array.dtype} "
+                f"{array.shape})",
+                f'name the type: {name} = {{ dtype = "…", value = […] }}',
+            )
+        found[name] = raw
+    return found
