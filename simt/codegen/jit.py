@@ -74,6 +74,8 @@ def compile_ir(text: str, *, level: int, optimise: bool = False, cache: Path | N
     kept = cache / f"{key[:32]}.o" if cache is not None else None
     stored = kept.read_bytes() if kept is not None and kept.is_file() else b""
     module = llvm.parse_assembly("" if stored else text)
+    module.triple = machine.triple
+    module.data_layout = str(machine.target_data)  # before any pass: without it i64 counts as 4-byte aligned
     if optimise and not stored:
         options = llvm.create_pipeline_tuning_options(speed_level=level)
         llvm.create_pass_builder(machine, options).getModulePassManager().run(

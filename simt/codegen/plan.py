@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from simt.codegen.merge import merge_shared_loads
 from simt.codegen.prepare import prepare
@@ -72,6 +73,7 @@ class Plan:
     sites: dict[int, int] = field(default_factory=dict)  # id of instruction -> index
     site_infos: list[SiteInfo] = field(default_factory=list)
     file_name: str = "kernel.cu"
+    cache: Path | None = None  # keeps machine code of long instructions
     undefined_bytes: int = 0  # definedness masks, at the start of the register file
     loop_cost: dict[int, int] = field(default_factory=dict)  # loop header -> instructions of one round
 

@@ -6,10 +6,12 @@ from dataclasses import replace
 
 from llvmlite import ir
 
+from simt.codegen.emitter import llvm_type
+from simt.codegen.outlined import fits, is_long, long_function
 from simt.codegen.prepare import Unsupported
-from simt.codegen.writer import Writer
+from simt.codegen.writer import Writer, vector
 from simt.isa import MalformedInstruction, UnsupportedInstruction, form_of, operands_of
-from simt.isa.op import Role, Shape
+from simt.isa.op import Form, Role, Shape
 from simt.ptx.syntax import Instruction, Operand
 from simt.ptx.types import TYPES
 
@@ -46,8 +48,24 @@ def lower_pure(w: Writer, instruction: Instruction) -> None:
         values.append(w.read(CARRY))
     if any(isinstance(value.type, ir.VectorType) for value in values):
         values = [w.spread(value) for value in values]
-    answer = op.emit(w.e, form, *values)
+    is_vector = any(isinstance(value.type, ir.VectorType) for value in values)
+    answer = _called(w, form, shape, values) if is_vector and is_long(form) else op.emit(w.e, form, *values)
     _store(w, instruction, shape, results, answer if isinstance(answer, tuple) else (answer,))
+
+
+def _called(w: Writer, form: Form, shape: Shape, values: list[ir.Value]) -> tuple[ir.Value, ...] | ir.Value:
+    """The results of a long form, computed by its own function."""
+    results = [llvm_type(kind) for kind in shape.results]
+    sources = [value.type.element for value in values]
+    if not fits([*results, *sources]):
+        return form.op.emit(w.e, form, *values)
+    name = long_function(form, results, sources, w.plan.cache)
+    places = [w.buffer(f"result{index}", 256) for index in range(len(results))]
+    for index, value in enumerate(values):
+        places.append(w.buffer(f"source{index}", 256))
+        w.b.store(value, places[-1], align=64)
+    w.native(name, ir.VoidType(), *places)
+    return tuple(w.b.load(place, typ=vector(kind), align=64) for place, kind in zip(places, results, strict=False))
 
 
 def _move(w: Writer, instruction: Instruction) -> None:

@@ -6,7 +6,8 @@ import functools
 import hashlib
 from pathlib import Path
 
-from simt.codegen.jit import Code, add_symbols, compile_ir
+import simt.engine
+from simt.codegen.jit import Code, add_symbols, compile_ir, keep
 
 __all__ = ["Runtime", "runtime"]
 
@@ -32,21 +33,23 @@ def _ir_text(cache: Path | None) -> tuple[str, tuple[str, ...]]:
 
     Building the IR takes longer than loading the machine code, so the text itself is kept too, by digest of the sources.
     """
-    import simt.engine
-
-    sources = sorted(Path(simt.engine.__file__).parent.glob("*.py"))
-    digest = hashlib.sha256(b"\0".join(path.read_bytes() for path in sources)).hexdigest()[:32]
-    kept = cache / f"{digest}.ll" if cache is not None else None
+    kept = cache / f"{_DIGEST}.ll" if cache is not None else None
     if kept is not None and kept.is_file():
         text = kept.read_text()
     else:
         text = _build()
-        if kept is not None:
-            from simt.codegen.jit import keep
-
+        if kept is not None and _source_digest() == _DIGEST:  # else the sources were edited meanwhile
             keep(kept, text.encode())
     names = tuple(line.split("@", 1)[1].split("(", 1)[0].strip('"') for line in text.splitlines() if line.startswith("define"))
     return text, names
+
+
+def _source_digest() -> str:
+    sources = sorted(Path(simt.engine.__file__).parent.glob("*.py"))
+    return hashlib.sha256(b"\0".join(path.read_bytes() for path in sources)).hexdigest()[:32]
+
+
+_DIGEST = _source_digest()  # of what this process imports
 
 
 def _build() -> str:

@@ -26,9 +26,6 @@ class Outcome(enum.IntEnum):
     PAUSED = 3  # fuel for this call is used up: look at the clock, then call again
 
 
-SLICE = 100_000  # warp instructions a warp may issue before others get a turn
-
-
 @native
 def warp_of(block: Ptr[Block], index: i32) -> Ptr[Warp]:
     return cast(Ptr[Warp], block.warps) + index
@@ -244,17 +241,19 @@ def report_deadlock(block: Ptr[Block]) -> void:
 
 
 @native
-def refuel(thread: Ptr[Thread]) -> i32:
-    """Takes the next slice from what this call may still use; 0 when nothing is left."""
-    thread.budget = thread.budget + thread.fuel - SLICE
-    thread.fuel = SLICE
-    return i32(thread.budget > 0 and thread.launch.stop == 0)
-
-
-@native
 def step(block: Ptr[Block], warp: Ptr[Warp]) -> i32:
-    """One turn of a warp; answers with an `Outcome`, FINISHED meaning that the turn went well."""
+    """One turn of a warp; answers with an `Outcome`, FINISHED meaning that the turn went well.
+
+    Every turn begins with the same fuel, so that what a warp does never depends on which thread runs it.
+    """
+    thread = block.thread
+    launch = block.launch
+    thread.fuel = launch.slice
     code = run_warp(warp)
+    spent = launch.slice - thread.fuel
+    thread.budget -= spent
+    thread.issued += u64(spent)
+    thread.fuel = 0
     if code == Exit.DONE:
         warp.status = WarpStatus.DONE
         warp.alive = 0
@@ -263,9 +262,9 @@ def step(block: Ptr[Block], warp: Ptr[Warp]) -> i32:
         warp.status = WarpStatus.AT_BARRIER
         arrive(block, warp)
     elif code == Exit.FUEL or code == Exit.YIELD:
-        warp.rotate = 1
+        warp.rotate = launch.spins
         warp.slices += 1
-        if refuel(block.thread) == 0:
+        if thread.budget <= 0 or launch.stop != 0:
             return Outcome.PAUSED
     elif code == Exit.DIVERGED:
         return Outcome.NEED_MASKED
@@ -315,5 +314,8 @@ def run_blocks(block: Ptr[Block]) -> i32:
             return code
         block.running = 0
         thread.blocks_done += 1
+        thread.budget -= 100  # so that a grid of many tiny blocks comes up for air too
         if launch.stop != 0:
             return Outcome.STOPPED
+        if thread.budget <= 0:
+            return Outcome.PAUSED

@@ -66,7 +66,7 @@ def virtual_clock(warp: Ptr[Warp]) -> u64:
     """The virtual clock in ticks: it moves with every reading and with fuel used."""
     thread = warp.thread
     thread.clock += 1
-    return thread.clock + thread.issued - u64(thread.fuel)
+    return thread.clock + thread.issued + u64(warp.block.launch.slice - thread.fuel)
 
 
 @native

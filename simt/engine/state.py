@@ -188,6 +188,8 @@ class Launch(Record):
     static_shared_bytes: i64
     local_bytes: i64  # of one thread
     register_bytes: i64  # of one warp
+    slice: i64  # warp instructions of one turn
+    spins: i32  # lanes may wait for one another: whoever used up a turn steps back
     undefined_bytes: i64  # leading register bytes: definedness masks, all lanes undefined at the start
     next_block: i64  # next block to claim; native threads share it
     last_block: i64

@@ -21,12 +21,15 @@ from simt.codegen.runtime import Runtime, runtime
 from simt.engine.block import Outcome
 from simt.engine.state import ATOMIC_TYPES, Access, CheckBit, SiteFlag
 from simt.events import Argument, Budget
+from simt.ptx.syntax import Instruction, Special
 from simt.runner.buffers import Memory, bind
 from simt.runner.states import LaunchState, ThreadState
 
 __all__ = ["Kernel", "Raw", "check_bits", "run", "usable_cores"]
 
 CALL_FUEL = 4_000_000  # warp instructions of one native call, some tens of milliseconds
+SLICE = 100_000  # warp instructions of a warp's turn
+SPIN_SLICE = 2_000  # the same where lanes or warps wait for one another
 _FLOATS = frozenset(ATOMIC_TYPES[name] for name in ("f16", "bf16", "f32", "f64", "f16x2", "bf16x2"))
 
 
@@ -52,6 +55,7 @@ class Kernel:
         if self.full is None:
             started = time.perf_counter()
             self.runtime = runtime(self.cache)
+            self.plan.cache = self.cache
             self.full = compile_ir(lower(self.plan, masked=False), level=self.level)
             self.seconds += time.perf_counter() - started
         return self.full.address("full")
@@ -107,7 +111,8 @@ def usable_cores() -> int:
 
 def _order_matters(plan: Plan) -> bool:
     """Whether the order of blocks or lanes may show in a result."""
-    if plan.spins or any(i.name == "call" for b in plan.cfg.blocks for i in b.instructions):
+    instructions = [i for block in plan.cfg.blocks for i in block.instructions]
+    if plan.spins or any(i.name == "call" or _reads_clock(i) for i in instructions):
         return True
     return any(
         site.access == Access.ATOMIC
@@ -115,6 +120,10 @@ def _order_matters(plan: Plan) -> bool:
         and (site.flags & SiteFlag.RETURNS or site.atomic_type in _FLOATS or site.atomic in (6, 7))
         for site in plan.site_infos
     )
+
+
+def _reads_clock(instruction: Instruction) -> bool:
+    return any(isinstance(o, Special) and o.name.startswith(("%clock", "%globaltimer")) for o in instruction.operands)
 
 
 def run(
@@ -143,6 +152,8 @@ def run(
     )
     launch.set_memory(memory, budget.printf_bytes, trace)
     launch.record.full_code = code
+    launch.record.spins = int(plan.spins)
+    launch.record.slice = min(SPIN_SLICE if plan.spins else SLICE, max(budget.warp_instructions, 1))
     if kernel.masked is not None:
         launch.record.masked_code = kernel.masked_address()
     states = [ThreadState(launch, index) for index in range(wanted)]
@@ -200,9 +211,9 @@ def _drive(kernel: Kernel, launch: LaunchState, state: ThreadState, meter: _Mete
     thread = state.thread
     while True:
         given = min(CALL_FUEL, max(meter.left, 1))
-        thread.budget, thread.fuel = given, min(given, 100_000)
+        thread.budget = given
         code = run_blocks(state.block_address)
-        meter.spend(given - max(0, thread.budget))
+        meter.spend(given - thread.budget)
         if code == Outcome.FINISHED:
             return
         if code == Outcome.NEED_MASKED:
