@@ -17,8 +17,8 @@ LAYERS = tuple(
         {"simt": "isa"},
         {"simt": "engine"},
         {"simt": "codegen"},
-        {"simt": "probes nvrtc build_log runner model"},
-        {"simt": "program"},
+        {"simt": "probes nvrtc build_log model"},
+        {"simt": "program runner"},
         {"simt": "cli __main__ __init__", "grader": "model version"},
         {
             "grader": "exercises notebook answers values policy ptx_policy compile worker devices preparing running"
