@@ -70,7 +70,7 @@ def compile_ir(text: str, *, level: int, optimise: bool = False, cache: Path | N
         cache: folder that keeps the object file, or None.
     """
     machine = _machine(level)
-    key = hashlib.sha256(f"{text}\0{_prepare()}\0{llvm.llvm_version_info}\0{level}{optimise}".encode()).hexdigest()
+    key = hashlib.sha256(f"{text}\0{_prepare()}\0{llvm.llvm_version_info}\0{machine.target_data}\0{level}{optimise}".encode()).hexdigest()
     kept = cache / f"{key[:32]}.o" if cache is not None else None
     stored = kept.read_bytes() if kept is not None and kept.is_file() else b""
     module = llvm.parse_assembly("" if stored else text)
