@@ -58,8 +58,8 @@ def test_command_in_the_readme_does_what_it_says(command):
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize(("command", "title"), [("learn", "00 start here"), ("learn tiling", "04 tiling")])
-def test_learn_serves_the_lesson_that_was_asked_for(command, title):
+@pytest.mark.parametrize(("command", "lesson"), [("learn", "00_start_here"), ("learn tiling", "04_tiling")])
+def test_learn_serves_the_lesson_that_was_asked_for(command, lesson):
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -67,7 +67,7 @@ def test_learn_serves_the_lesson_that_was_asked_for(command, title):
     server = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, **options)
     try:
         address = next(found for line in server.stderr if (found := re.search(r"http://127\S+", line))).group()
-        assert f"<title>{title}" in fetch(address, server)
+        assert f'"filename": "{lesson}.py"' in fetch(address, server)
     finally:
         server.terminate()
         server.communicate(timeout=30)
