@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from grader.model import Exercise, KernelAnswer, LaunchAnswer, LaunchSpec, Submission, Unreadable, ValueAnswer
 from grader.notebook.literals import LiteralProblem, launch_spec
@@ -52,7 +52,7 @@ def answer_names(exercise: Exercise, stem: str | None = None) -> AnswerNames:
 
 def submit(
     exercise: Exercise,
-    source: str = "",
+    source: object = "",
     launch: object = None,
     values: object = None,
     *,
@@ -69,17 +69,17 @@ def submit(
         origin: file and line of the text's first line.
         problems: findings about the launch that were made while reading it.
     """
-    place = {"file": origin[0], "lines": (origin[1],)} if origin else {}
-    if type(source) is not str:
+    file, lines = (origin[0], (origin[1],)) if origin else ("", ())
+    if not isinstance(source, str):
         got = f"the CUDA text is a {type(source).__name__}, not a string"
-        return Unreadable(exercise.id, got, 'put it between r""" and """', **place)
+        return Unreadable(exercise.id, got, 'put it between r""" and """', file, lines)
     text = canonical(source)
     if problem := text_problem(text):
-        return Unreadable(exercise.id, problem[0], problem[1], **place)
+        return Unreadable(exercise.id, problem[0], problem[1], file, lines)
     if isinstance(exercise.answer, ValueAnswer):
         if not isinstance(values, Mapping):
             example = '{"answers": {"' + exercise.answer.questions[0].name + '": 4}}'
-            return Unreadable(exercise.id, "the values are no dict", f"write {example}", **place)
+            return Unreadable(exercise.id, "the values are no dict", f"write {example}", file, lines)
         return _with_digest(Submission(exercise.id, "", None, values, origin))
     spec, findings = _launch(exercise, launch) if not problems else (None, problems)
     return _with_digest(Submission(exercise.id, text, spec, {}, origin, problems=findings))
@@ -121,15 +121,14 @@ def launch_problem(problem: LiteralProblem) -> Diagnostic:
 
 
 def _with_digest(submission: Submission) -> Submission:
-    from dataclasses import replace
-
     return replace(submission, digest=_digest(submission))
 
 
 def _digest(submission: Submission) -> str:
     """sha256 over exercise, text, launch and values: equal for equal answers, wherever they were read."""
     launch = submission.launch
-    plain = {name: _plain(spec) for name, spec in launch.items()} if isinstance(launch, dict) else _plain(launch)
+    each = isinstance(launch, Mapping)
+    plain = {name: _plain(spec) for name, spec in launch.items()} if each else _plain(launch)  # type: ignore
     parts = [submission.exercise_id, submission.source, plain, submission.values, [p.message for p in submission.problems]]
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=repr).encode()).hexdigest()
 

@@ -228,8 +228,9 @@ def _references(texts: Mapping[str, str], rows, values: Mapping[str, object]) ->
 
 
 def _in_double(value: object) -> object:
-    is_float = isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind == "f"
-    return value.astype(np.float64) if is_float else value  # type: ignore[union-attr]
+    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind == "f":
+        return value.astype(np.float64)
+    return value
 
 
 def _param(argument: Argument) -> Param:

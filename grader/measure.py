@@ -14,13 +14,15 @@ from simt.events import Argument
 
 __all__ = ["measure"]
 
+PLAN = TimingPlan()
+
 
 def measure(
     device: Device,
     baseline: TimedKernel,
     student: TimedKernel,
     arguments: Sequence[Argument],
-    plan: TimingPlan = TimingPlan(),
+    plan: TimingPlan = PLAN,
 ) -> Timing | None:
     """The student's speed-up over `baseline` on `device`; None where it cannot be had."""
     return device.time(TimingPair(baseline, student, tuple(arguments)), plan)

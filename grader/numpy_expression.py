@@ -21,8 +21,8 @@ MAX_RANGE = 1_000_000
 FUNCTIONS = frozenset(
     """
     abs add all allclose any arange argmax argmin array ascontiguousarray asarray asfortranarray average bincount
-    broadcast_to ceil clip concatenate copy cos cosh cumprod cumsum diag diff divide dot einsum empty empty_like equal exp
-    exp2 expand_dims expm1 eye flip flipud fliplr floor floor_divide full full_like gcd greater hstack identity inner
+    broadcast_to ceil clip concatenate copy cos cosh cumprod cumsum diag diff divide dot einsum empty empty_like equal
+    exp exp2 expand_dims expm1 eye flip flipud fliplr floor floor_divide full full_like gcd greater hstack identity inner
     isnan isfinite kron lexsort linspace log log10 log1p log2 logical_and logical_not logical_or matmul max maximum mean
     median meshgrid min minimum mod multiply nan_to_num nonzero ones ones_like outer pad power prod ravel reciprocal
     remainder repeat reshape rint roll rot90 round searchsorted sign sin sinh sort split sqrt square squeeze stack std
@@ -48,14 +48,14 @@ BUILTINS: Mapping[str, Callable] = {
     "abs": abs, "float": float, "int": int, "len": len, "list": list, "max": max, "min": min, "round": round, "sum": sum,
     "tuple": tuple, "zip": zip, "enumerate": enumerate, "sorted": sorted, "bool": bool,
 }  # fmt: skip
-BINARY = {
+BINARY: Mapping[type, Callable] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow, ast.MatMult: operator.matmul,
     ast.BitAnd: operator.and_, ast.BitOr: operator.or_, ast.BitXor: operator.xor, ast.LShift: operator.lshift,
     ast.RShift: operator.rshift,
 }  # fmt: skip
-UNARY = {ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert, ast.Not: operator.not_}
-COMPARE = {
+UNARY: Mapping[type, Callable] = {ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert, ast.Not: operator.not_}
+COMPARE: Mapping[type, Callable] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
     ast.GtE: operator.ge,
 }  # fmt: skip
@@ -130,7 +130,7 @@ def _value(node: ast.AST | None, names: Mapping[str, object], depth: int):
             return _attribute(node, value)
         case ast.Call(func=function, args=args, keywords=keywords) if all(keyword.arg for keyword in keywords):
             call = _function(function, value)
-            return call(*map(value, args), **{keyword.arg: value(keyword.value) for keyword in keywords})
+            return call(*map(value, args), **{str(keyword.arg): value(keyword.value) for keyword in keywords})
         case ast.ListComp(elt=item, generators=[loop]) | ast.GeneratorExp(elt=item, generators=[loop]):
             return _comprehension(item, loop, names, depth)
     raise ExpressionProblem(f"{ast.unparse(node)} is not accepted")

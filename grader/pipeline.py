@@ -18,7 +18,16 @@ from grader.devices.base import CASE_BUDGET, Device
 from grader.evidence import evidence_of
 from grader.hidden import HiddenCases, load_hidden
 from grader.model import (
-    Case, Compiled, Exercise, KernelAnswer, LaunchAnswer, LaunchSpec, Report, Submission, Unreadable, ValueAnswer,
+    Case,
+    Compiled,
+    Exercise,
+    KernelAnswer,
+    LaunchAnswer,
+    LaunchSpec,
+    Report,
+    Submission,
+    Unreadable,
+    ValueAnswer,
     Verdict,
 )  # fmt: skip
 from grader.policy import scan_source
@@ -244,8 +253,8 @@ def _configs(
     """The launch of each case by name, and what speaks against them."""
     configs: dict[str, LaunchConfig] = {}
     findings: list[Diagnostic] = []
-    for case in cases if job.launch else ():
-        config, found = launch_findings(job.launch, case, arch, budget, job.label)
+    for case in cases:
+        config, found = launch_findings(job.launch, case, arch, budget, job.label) if job.launch else (None, ())
         findings += found
         if config is not None:
             configs[case.name] = config

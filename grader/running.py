@@ -36,7 +36,8 @@ class CaseRun:
     @property
     def is_final(self) -> bool:
         """True when running further cases is no use."""
-        return self.verdict in FINAL
+        out_of_budget = self.result is not None and self.result.status is Status.BUDGET
+        return self.verdict in FINAL or out_of_budget
 
     def shown(self, label: str = "") -> CaseResult:
         """The case as a report may show it."""

@@ -79,11 +79,15 @@ def _counted(function: Callable[[Counters, Evidence], float | None]) -> Value:
     return lambda e: None if e.counters is None else function(e.counters, e)
 
 
-def _of_baseline(function: Callable[[Counters], float]) -> Value:
+def _plain_counter(name: str) -> Value:
+    return lambda e: None if e.counters is None else getattr(e.counters, name)
+
+
+def _of_baseline(name: str) -> Value:
     def value(e: Evidence) -> float | None:
         if e.counters is None or e.baseline is None:
             return None
-        return _ratio(function(e.counters), function(e.baseline))
+        return _ratio(getattr(e.counters, name), getattr(e.baseline, name))
 
     return value
 
@@ -220,10 +224,10 @@ ARCHES = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
 def _rows() -> Iterable[Metric]:
     yield from _counter_rows()
     for name, title in PLAIN.items():
-        yield Metric(name, title, "", "counters", _counted(lambda c, e, name=name: getattr(c, name)))
+        yield Metric(name, title, "", "counters", _plain_counter(name))
     for name in AGAINST_BASELINE:
         title = f"{PLAIN[name]} over the baseline's"
-        yield Metric(f"{name}_ratio", title, "ratio", "baseline", _of_baseline(lambda c, name=name: getattr(c, name)))
+        yield Metric(f"{name}_ratio", title, "ratio", "baseline", _of_baseline(name))
     yield Metric("registers", "registers a thread", "registers", "resources", _resource(lambda r: r.registers))
     yield Metric("spill_bytes", "bytes of spilled registers a thread", "B", "resources", _resource(lambda r: r.spill_bytes))
     yield Metric("local_bytes", "local memory a thread", "B", "resources", _resource(lambda r: r.local_bytes))
@@ -238,7 +242,7 @@ def _rows() -> Iterable[Metric]:
     yield Metric("occupancy", "occupancy", "fraction", "resources", _occupancy(None))
     for name in ARCHES:
         yield Metric(f"occupancy_{name}", f"occupancy on {name}", "fraction", "resources", _occupancy(name))
-    yield Metric("speedup", "speed-up over the baseline", "×", "timing", lambda e: e.timing and e.timing.ratio)
+    yield Metric("speedup", "speed-up over the baseline", "×", "timing", lambda e: e.timing.ratio if e.timing else None)
 
 
 METRICS: dict[str, Metric] = {row.name: row for row in _rows()}

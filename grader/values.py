@@ -72,7 +72,7 @@ def _judged(report: Report, exercise: Exercise, given: Mapping[str, object], typ
     )
     weights = [report.max_score / len(questions) if _flat(exercise.answer) else q.points for q in questions]
     explained = "\n".join(f"{q.name}: {q.explain}" for q in questions if q.explain)
-    return _with(
+    return replace(
         report,
         verdict=Verdict.PASS if all(right) else Verdict.WRONG_ANSWER,
         score=sum(weight for weight, ok in zip(weights, right) if ok),

@@ -223,7 +223,8 @@ def name_faults(
     want: Mapping[str, np.ndarray],
 ) -> tuple[Diagnostic, ...]:
     """`findings` with the names of the exercise's faults, where one is recognised, at the start of their help."""
-    exact, by_slug = [], []
+    exact: list[tuple[Fault, list[Diagnostic]]] = []
+    by_slug: list[tuple[Fault, list[Diagnostic]]] = []
     for fault in exercise.faults:
         hits = [finding for finding in findings if finding.severity == "error" and _matches(fault, finding)]
         outputs_match = bool(fault.wrong_reference) and _equals_wrong(exercise, fault, result, inputs, sizes, want)

@@ -42,10 +42,17 @@ class Device(Protocol):
         spent: True once an error has left the device unable to run anything more in this process.
     """
 
-    name: str
-    arch: str
-    capabilities: frozenset[str]
-    spent: bool
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def arch(self) -> str: ...
+
+    @property
+    def capabilities(self) -> frozenset[str]: ...
+
+    @property
+    def spent(self) -> bool: ...
 
     def run(
         self,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -125,7 +126,8 @@ class Cuda:
             samples = np.zeros((plan.pairs + plan.warm_up, 2))
             for row in samples:
                 for arm in rng.permutation(2):
-                    row[arm] = self._once(*arms[arm], buffers, flush)
+                    function, config = arms[arm]
+                    row[arm] = self._once(function, config, buffers, flush)
         return summarise(samples[plan.warm_up :], self.product)
 
     def _once(self, function, config: LaunchConfig, buffers: _Buffers, flush: _Flush) -> float:
@@ -170,13 +172,13 @@ class _Buffer:
     """One allocation: guard, data, guard; and what belongs there before each launch."""
 
     argument: Argument
-    memory: object
+    memory: Any
     image: np.ndarray
-    pristine: object
+    pristine: Any
 
     @property
     def address(self) -> int:
-        return self.memory.ptr + GUARD_BYTES  # type: ignore[attr-defined]
+        return self.memory.ptr + GUARD_BYTES
 
 
 class _Buffers:
@@ -299,7 +301,8 @@ def _guard_findings(row: _Buffer, found: np.ndarray, size: int) -> list[Diagnost
 def _finding(error: str) -> Diagnostic:
     for word, (check, what) in ERRORS.items():
         if word in error:
-            return diagnose(check, f"the GPU stopped the kernel at {what}", help="the simulator names the line: --device simulator")
+            message = f"the GPU stopped the kernel at {what}"
+            return diagnose(check, message, help="the simulator names the line: --device simulator")
     return diagnose("runtime.trap", f"the GPU stopped the kernel: {error}")
 
 

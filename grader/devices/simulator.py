@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from grader.devices.base import CASE_BUDGET
 from grader.model import Compiled, RunResult, Timing, TimingPair, TimingPlan
 from simt.counters import Counters
 from simt.events import Argument, Budget, LaunchResult, Status
 from simt.launch import LaunchConfig
+
+if TYPE_CHECKING:
+    from simt.program import Program
 
 __all__ = ["Simulator"]
 
@@ -32,7 +36,7 @@ class Simulator:
 
     def __init__(self, threads: int | None = None):
         self.threads = threads
-        self._programs: OrderedDict[tuple[str, str], object] = OrderedDict()
+        self._programs: OrderedDict[tuple[str, str], Program] = OrderedDict()
 
     def run(
         self,
@@ -51,11 +55,9 @@ class Simulator:
         except BuildFailed as failed:
             total = config.grid.volume
             return LaunchResult(Status.BUILD_FAILED, {}, Counters(), {}, failed.diagnostics, 0, total, 0)
-        return program.launch(  # type: ignore[attr-defined]
-            config, arguments, budget=budget, threads=self.threads, want_writers=want_writers
-        )
+        return program.launch(config, arguments, budget=budget, threads=self.threads, want_writers=want_writers)
 
-    def _program(self, compiled: Compiled):
+    def _program(self, compiled: Compiled) -> Program:
         from simt.program import Program
 
         key = (compiled.digest, compiled.kernel)

@@ -13,6 +13,7 @@ from grader.model import Exercise, Submission, Unreadable
 from grader.notebook import Notebook
 from grader.notebook.cells import Cell
 from grader.notebook.literals import LiteralProblem, read_literal
+from simt.diagnostics import Diagnostic
 
 __all__ = ["find_answers"]
 
@@ -125,7 +126,11 @@ def _where(binding: Binding, path: str) -> str:
 
 
 def _submission(row: Exercise, names: AnswerNames, found: Mapping[str, Binding]) -> Submission | Unreadable:
-    source, launch, values, origin, problems = "", None, None, None, ()
+    source: object = ""
+    launch: object = None
+    values: object = None
+    origin: tuple[str, int] | None = None
+    problems: tuple[Diagnostic, ...] = ()
     for name, binding in found.items():
         assert binding.value is not None
         origin = origin or (binding.place, binding.line)

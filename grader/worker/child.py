@@ -100,9 +100,9 @@ def _readable(device: str) -> list[str] | None:
     if device != "simulator":
         return None
     root = Path(__file__).resolve().parents[2]
-    packages = [root / "simt", root / "grader" / "worker", root / "grader" / "devices", os.environ["WARPWISE_CACHE"]]
+    ours = [str(root / part) for part in ("simt", "grader/worker", "grader/devices", "grader/model.py")]
     python = {sys.prefix, sys.base_prefix, *(path for path in sys.path if "site-packages" in path)}
-    return [str(path) for path in (*packages, *sorted(python)) if os.path.exists(path)]
+    return [path for path in (*ours, os.environ["WARPWISE_CACHE"], *sorted(python)) if os.path.exists(path)]
 
 
 if __name__ == "__main__":

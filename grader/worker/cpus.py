@@ -47,9 +47,9 @@ def _quotas() -> Iterator[float]:
 
 def _quota(folder: Path) -> Iterator[float]:
     with contextlib.suppress(OSError, ValueError):
-        quota, period = (folder / "cpu.max").read_text().split()
-        if quota != "max":
-            yield max(1.0, int(quota) / int(period))
+        most, period = (folder / "cpu.max").read_text().split()
+        if most != "max":
+            yield max(1.0, int(most) / int(period))
     with contextlib.suppress(OSError, ValueError):
         quota = int((folder / "cpu.cfs_quota_us").read_text())
         if quota > 0:

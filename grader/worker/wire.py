@@ -28,6 +28,7 @@ Message = tuple[bytes, ...]
 KINDS = "biufV"  # of dtypes: no objects, no strings
 MAX_DIAGNOSTICS = 1000
 MAX_TEXT = 4000
+TIMES = ("ratio", "low", "high", "baseline_ns", "student_ns")
 
 
 class WireProblem(ValueError):
@@ -173,11 +174,11 @@ def unpack_timing(message: Message) -> Timing | None:
         row = json.loads(message[0])
         if row is None:
             return None
-        numbers = {name: float(row[name]) for name in ("ratio", "low", "high", "baseline_ns", "student_ns")}
-        if not all(0 < number < math.inf for number in numbers.values()):
+        ratio, low, high, baseline, student = numbers = [float(row[name]) for name in TIMES]
+        if not all(0 < number < math.inf for number in numbers):
             raise WireProblem(f"a timing of {numbers}")
-        counts = {name: int(row[name]) for name in ("pairs_used", "pairs_dropped")}
-        return Timing(**numbers, basis=Basis(row["basis"]), device=str(row["device"])[:100], **counts)
+        device, used, dropped = str(row["device"])[:100], int(row["pairs_used"]), int(row["pairs_dropped"])
+        return Timing(ratio, low, high, baseline, student, Basis(row["basis"]), device, used, dropped)
     except (ValueError, KeyError, TypeError) as error:
         raise WireProblem(f"the worker answered nonsense: {type(error).__name__}: {error}") from None
 

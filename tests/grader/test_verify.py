@@ -101,7 +101,8 @@ BY_MESSAGE = Fault("off-by-one", ("memcheck.*",), message="4 bytes past")
 BY_OUTPUT = Fault("local-index", wrong_reference=lambda x: {"y": x * 2.0})
 
 
-def named(faults, findings, y, x=np.arange(1.0, 4.0)):
+def named(faults, findings, y, x=(1.0, 2.0, 3.0)):
+    x = np.array(x)
     row = replace(MAP, faults=tuple(faults))
     run = result(findings, y=np.asarray(y, np.float32))
     return name_faults(row, run, tuple(findings), {"x": x}, {"n": 3}, {"y": x + 1})
@@ -123,7 +124,7 @@ def test_a_fault_is_named_by_the_output_it_makes():
 
 
 def test_an_output_that_equals_both_references_names_nothing():
-    (finding,) = named([BY_OUTPUT], [WRONG], [2, 2, 2], x=np.ones(3))
+    (finding,) = named([BY_OUTPUT], [WRONG], [2, 2, 2], x=(1.0, 1.0, 1.0))
     assert finding == WRONG
 
 

@@ -1,0 +1,1 @@
+"""Hostile kernels, each with the verdict that it must get."""
