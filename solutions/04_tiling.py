@@ -9,11 +9,11 @@ def _():
     import marimo as mo
 
     from grader import check, hint, predict
-    from grader.exercises.tiling import GEMM_LAUNCH, NAIVE_GEMM
+    from grader.exercises.tiling import NAIVE_GEMM
     from grader.lesson_figures import figure
     from grader.lesson_look import look
 
-    return GEMM_LAUNCH, NAIVE_GEMM, check, figure, hint, look, mo, predict
+    return NAIVE_GEMM, check, figure, hint, look, mo, predict
 
 
 @app.cell(hide_code=True)
@@ -426,8 +426,8 @@ def _(mo):
 
 
 @app.cell
-def _(GEMM_LAUNCH, NAIVE_GEMM, gemm_tiled_src, look):
-    plain = look("tiling.gemm_tiled", NAIVE_GEMM, GEMM_LAUNCH, kernel="gemm_naive", m=64, n=64, k=64).counters
+def _(NAIVE_GEMM, gemm_tiled_src, look):
+    plain = look("tiling.gemm_tiled", NAIVE_GEMM, m=64, n=64, k=64).counters
     tiled = look("tiling.gemm_tiled", gemm_tiled_src, m=64, n=64, k=64).counters
 
     {
