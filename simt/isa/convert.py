@@ -23,6 +23,7 @@ from simt.ptx.types import TYPES
 
 __all__ = ["ROWS", "emit_from_int", "emit_integral", "emit_to_float", "emit_to_int", "integral", "to_float", "to_int"]
 
+_LEAST, _SCALE = 2.0**-126, 2.0**24  # smallest normal f32; what lifts a small number clear of it
 _SECTION = "9.7.9. Data Movement and Conversion Instructions: cvt"
 
 
@@ -128,16 +129,12 @@ def emit_to_float(e, a, bits: int, mode: str):
 
 
 def _finished(form: Form, value: np.ndarray) -> np.ndarray:
-    if form.has("ftz") and value.dtype == np.float32:
-        value = flush(value)
     if form.has("sat"):
         return saturate(value)
     return value if value.dtype == np.float64 else canonical(value)
 
 
 def _emit_finished(e, form: Form, value):
-    if form.has("ftz") and form.types[0].bits == 32:
-        value = emit_flush(e, value)
     if form.has("sat"):
         return emit_saturate(e, value)
     return value if form.types[0].bits == 64 else emit_canonical(e, value)
@@ -148,15 +145,27 @@ def _flushes_source(form: Form) -> bool:
     return form.has("ftz") and form.types[1].bits == 32 and form.types[0].bits != 16
 
 
+def _flushes_result(form: Form) -> bool:
+    """Whether `.ftz` reaches an f32 that a double narrows to: where it is subnormal once rounded to 24 bits."""
+    return form.has("ftz") and form.types[0].bits == 32 and form.types[1].bits == 64
+
+
 def _float_to_float(form, a):
     if _flushes_source(form):
         a = flush(a)
+    if _flushes_result(form):
+        tiny = np.abs(to_float(a * _SCALE, "float32", mode_of(form.mods))) < _LEAST * _SCALE
+        a = np.where(tiny, np.copysign(0.0, a), a)
     return _finished(form, to_float(integral(form, a), form.types[0].dtype, mode_of(form.mods)))
 
 
 def _emit_float_to_float(e, form, a):
     if _flushes_source(form):
         a = emit_flush(e, a)
+    if _flushes_result(form):
+        scaled = emit_to_float(e, e.fmul(a, _SCALE), 32, mode_of(form.mods))
+        tiny = e.fcmp("<", e.intrinsic("llvm.fabs", scaled), _LEAST * _SCALE)
+        a = e.select(tiny, e.intrinsic("llvm.copysign", e.const(a, 0.0), a), a)
     return _emit_finished(e, form, emit_to_float(e, emit_integral(e, form, a), form.types[0].bits, mode_of(form.mods)))
 
 

@@ -9,17 +9,21 @@ from simt.isa.rounding import (
     canonical,
     emit_canonical,
     emit_flush,
+    emit_flush_result,
     emit_saturate,
     exact,
     flush,
+    flush_result,
     mode_of,
     saturate,
 )
 from simt.isa.shapes import PRED, same
 
-__all__ = ["ROWS", "chosen", "emit_finished", "emit_prepared", "finished", "prepared"]
+__all__ = ["ROWS", "chosen", "emit_finished", "emit_operate", "emit_prepared", "finished", "operate",
+           "prepared"]
 
 _SECTION = "9.7.3. Floating Point Instructions: "
+_INSTRUCTIONS = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv", "fma": "fma", "sqrt": "sqrt"}
 
 
 def prepared(form: Form, sources):
@@ -50,38 +54,40 @@ def emit_finished(e, form: Form, value):
     return value if e.width(value) == 64 else emit_canonical(e, value)
 
 
-def _arithmetic(name: str, forms: tuple[str, ...], n_sources: int, operation: str, instruction: str, **fields) -> Op:
-    """A row whose result is one correctly rounded operation."""
-    def evaluate(form, *sources):
-        return finished(form, exact(operation, mode_of(form.mods), *prepared(form, sources)))
+def operate(form: Form, operation: str, *sources: np.ndarray) -> np.ndarray:
+    """An operation of `exact` on f32 or f64, with the form's rounding mode, `.ftz` and `.sat`."""
+    sources = prepared(form, sources)
+    value = exact(operation, mode_of(form.mods), *sources)
+    return finished(form, flush_result(operation, mode_of(form.mods), value, sources) if form.has("ftz") else value)
 
-    def emit(e, form, *sources):
-        sources, mode = emit_prepared(e, form, sources), mode_of(form.mods)
+
+def emit_operate(e, form: Form, operation: str, *sources):
+    """`operate` in IR."""
+    mode, instruction = mode_of(form.mods), _INSTRUCTIONS[operation]
+
+    def compute(*values):
         if mode != "rn":
-            value = e.rounded(instruction, mode, *sources)
-        elif instruction.startswith("f") and instruction != "fma":
-            value = getattr(e, instruction)(*sources)
-        else:
-            value = e.intrinsic(f"llvm.{instruction}", *sources)
-        return emit_finished(e, form, value)
+            return e.rounded(instruction, mode, *values)
+        return e.intrinsic(f"llvm.{instruction}", *values) if operation in ("fma", "sqrt") else getattr(e, instruction)(*values)
 
-    return Op(name, forms, shape=same(n_sources), eval=evaluate, emit=emit, section=_SECTION + name, **fields)
+    if not form.has("ftz"):
+        return emit_finished(e, form, compute(*sources))
+    value = emit_flush_result(e, operation, compute, emit_prepared(e, form, sources))
+    return emit_saturate(e, value) if form.has("sat") else emit_canonical(e, value)
 
 
-def _one(a: np.ndarray) -> np.ndarray:
-    return np.ones_like(a)
+def _arithmetic(name: str, forms: tuple[str, ...], n_sources: int, operation: str, **fields) -> Op:
+    """A row whose result is one correctly rounded operation."""
+    return Op(name, forms, shape=same(n_sources), eval=lambda form, *sources: operate(form, operation, *sources),
+              emit=lambda e, form, *sources: emit_operate(e, form, operation, *sources), section=_SECTION + name, **fields)
 
 
 def _rcp(form, a):
-    (a,) = prepared(form, (a,))
-    return finished(form, exact("div", mode_of(form.mods), _one(a), a))
+    return operate(form, "div", np.ones_like(a), a)
 
 
 def _emit_rcp(e, form, a):
-    (a,) = emit_prepared(e, form, (a,))
-    mode = mode_of(form.mods)
-    one = e.const(a, 1.0)
-    return emit_finished(e, form, e.fdiv(one, a) if mode == "rn" else e.rounded("fdiv", mode, one, a))
+    return emit_operate(e, form, "div", e.const(a, 1.0), a)
 
 
 def _div_approx(form, a, b):
@@ -193,26 +199,25 @@ def _bound(ulp: float):
 
 _RN = "{.rn,.rz,.rm,.rp}"
 _RND = "{rn,rz,rm,rp}"
-_PAIRED = (("add", "fadd", 2), ("sub", "fsub", 2), ("mul", "fmul", 2))
 _TESTS = "{finite,infinite,number,notanumber,normal,subnormal}"
 
 ROWS = (
     *(
-        _arithmetic(name, (f"{name}{_RN}{{.ftz}}{{.sat}}.f32", f"{name}{_RN}.f64"), n_sources, name, instruction)
-        for name, instruction, n_sources in _PAIRED
+        _arithmetic(name, (f"{name}{_RN}{{.ftz}}{{.sat}}.f32", f"{name}{_RN}.f64"), 2, name)
+        for name in ("add", "sub", "mul")
     ),
-    _arithmetic("fma", (f"fma.{_RND}{{.ftz}}{{.sat}}.f32", f"fma.{_RND}.f64"), 3, "fma", "fma", since=("2.0", 20)),
-    _arithmetic("mad", (f"mad.{_RND}{{.ftz}}{{.sat}}.f32", f"mad.{_RND}.f64"), 3, "fma", "fma", since=("2.0", 20)),
-    _arithmetic("div", (f"div.{_RND}{{.ftz}}.f32", f"div.{_RND}.f64"), 2, "div", "fdiv"),
-    _arithmetic("div", ("div.full{.ftz}.f32",), 2, "div", "fdiv", ulp=_bound(2)),
+    _arithmetic("fma", (f"fma.{_RND}{{.ftz}}{{.sat}}.f32", f"fma.{_RND}.f64"), 3, "fma", since=("2.0", 20)),
+    _arithmetic("mad", (f"mad.{_RND}{{.ftz}}{{.sat}}.f32", f"mad.{_RND}.f64"), 3, "fma", since=("2.0", 20)),
+    _arithmetic("div", (f"div.{_RND}{{.ftz}}.f32", f"div.{_RND}.f64"), 2, "div"),
+    _arithmetic("div", ("div.full{.ftz}.f32",), 2, "div", ulp=_bound(2)),
     Op("div", ("div.approx{.ftz}.f32",), shape=same(2), eval=_div_approx, emit=_emit_div_approx, ulp=_bound(2),
        section=_SECTION + "div"),
     Op("rcp", (f"rcp.{_RND}{{.ftz}}.f32", f"rcp.{_RND}.f64"), shape=same(1), eval=_rcp, emit=_emit_rcp,
        section=_SECTION + "rcp"),
     Op("rcp", ("rcp.approx{.ftz}.f32",), shape=same(1), eval=_rcp, emit=_emit_rcp, ulp=_bound(1),
        section=_SECTION + "rcp"),
-    _arithmetic("sqrt", (f"sqrt.{_RND}{{.ftz}}.f32", f"sqrt.{_RND}.f64"), 1, "sqrt", "sqrt"),
-    _arithmetic("sqrt", ("sqrt.approx{.ftz}.f32",), 1, "sqrt", "sqrt", ulp=_bound(1)),
+    _arithmetic("sqrt", (f"sqrt.{_RND}{{.ftz}}.f32", f"sqrt.{_RND}.f64"), 1, "sqrt"),
+    _arithmetic("sqrt", ("sqrt.approx{.ftz}.f32",), 1, "sqrt", ulp=_bound(1)),
     Op("abs", ("abs{.ftz}.f32", "abs.f64"), shape=same(1), eval=_abs, emit=_emit_abs, section=_SECTION + "abs"),
     Op("neg", ("neg{.ftz}.f32", "neg.f64"), shape=same(1), eval=_neg, emit=_emit_neg, section=_SECTION + "neg"),
     *(

@@ -11,8 +11,8 @@ from simt.isa.rounding import CANONICAL, emit_canonical, emit_odd, odd_float32
 from simt.ptx.types import PtxType
 
 __all__ = [
-    "decode", "emit_bf16", "emit_decode", "emit_encode", "emit_join", "emit_odd_sum", "emit_split", "encode", "is_bf16",
-    "is_pair", "join", "odd_sum", "split", "to_bf16",
+    "decode", "emit_bf16", "emit_decode", "emit_encode", "emit_join", "emit_split", "encode", "is_bf16",
+    "is_pair", "join", "split", "to_bf16",
 ]
 
 _NAN = CANONICAL[16]
@@ -99,26 +99,3 @@ def emit_encode(e, type_: PtxType, a):
         a = emit_odd(e, a)
     half = emit_canonical(e, a if e.width(a) == 16 else e.fptrunc(a, 16))
     return e.bits(half) if is_pair(type_) else half
-
-
-def odd_sum(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The float64 sum rounded to odd: when inexact its last bit is set, so that it can be rounded again."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        total = a + b
-        back = total - a
-        error = (a - (total - back)) + (b - back)
-    bits = total.view(np.int64)
-    step = np.where((error > 0) == (total > 0), 1, -1)
-    inexact = np.isfinite(total) & (error != 0) & (bits & 1 == 0)
-    return np.where(inexact, bits + step, bits).view(np.float64)
-
-
-def emit_odd_sum(e, a, b):
-    """`odd_sum` in IR."""
-    total = e.fadd(a, b)
-    back = e.fsub(total, a)
-    error = e.fadd(e.fsub(a, e.fsub(total, back)), e.fsub(b, back))
-    bits = e.bits(total)
-    same_side = e.icmp(">=", e.xor(e.bits(error), bits), 0, signed=True)
-    inexact = e.and_(e.fcmp("!=", error, 0.0), e.icmp("==", e.and_(bits, 1), 0))
-    return e.of_bits(e.add(bits, e.select(inexact, e.select(same_side, 1, e.const(bits, -1)), 0)))

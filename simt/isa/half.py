@@ -11,17 +11,15 @@ from simt.isa.formats import (
     emit_decode,
     emit_encode,
     emit_join,
-    emit_odd_sum,
     emit_split,
     encode,
     is_bf16,
     is_pair,
     join,
-    odd_sum,
     split,
 )
 from simt.isa.op import Form, Op, Shape
-from simt.isa.rounding import CANONICAL, emit_saturate, saturate
+from simt.isa.rounding import CANONICAL, emit_odd_sum, emit_saturate, odd_sum, saturate
 from simt.isa.series import emit_exp2, emit_tanh
 from simt.isa.shapes import PRED, same
 
@@ -52,6 +50,11 @@ def _emit_by_half(lane):
     return emit
 
 
+_NAN = CANONICAL[16]
+_SCALE = 2.0**11
+_LEAST = {False: 2.0**-14, True: 2.0**-126}  # smallest normal number of f16, of bf16
+
+
 def _exponent(form: Form) -> int:
     return 0x7F80 if is_bf16(form.types[-1]) else 0x7C00
 
@@ -76,7 +79,11 @@ def _finished(form: Form, value: np.ndarray) -> np.ndarray:
         value = np.where(value <= 0, 0.0, value)
     if form.has("sat"):
         value = saturate(value)
-    return _flushed(form, encode(form.type, value))
+    if form.has("ftz"):  # what is subnormal once rounded as if exponents had no lower bound
+        least, type_ = _LEAST[is_bf16(form.type)], form.type
+        tiny = np.abs(decode(type_, encode(type_, value * _SCALE))) < least * _SCALE
+        value = np.where(tiny, np.copysign(0.0, value), value)
+    return encode(form.type, value)
 
 
 def _emit_finished(e, form: Form, value):
@@ -84,7 +91,11 @@ def _emit_finished(e, form: Form, value):
         value = e.select(e.fcmp("<=", value, 0.0), 0.0, value)
     if form.has("sat"):
         value = emit_saturate(e, value)
-    return _emit_flushed(e, form, emit_encode(e, form.type, value))
+    if form.has("ftz"):
+        scaled = emit_decode(e, form.type, emit_encode(e, form.type, e.fmul(value, _SCALE)))
+        tiny = e.fcmp("<", e.intrinsic("llvm.fabs", scaled), _LEAST[is_bf16(form.type)] * _SCALE)
+        value = e.select(tiny, e.intrinsic("llvm.copysign", e.const(value, 0.0), value), value)
+    return emit_encode(e, form.type, value)
 
 
 def _arithmetic(function, emit_function):
@@ -96,6 +107,8 @@ def _arithmetic(function, emit_function):
 
     def emit_lane(e, form, *sources):
         values = [emit_decode(e, form.type, _emit_flushed(e, form, source)) for source in sources]
+        if form.has("ftz") and not is_bf16(form.type):  # wide enough to see what is subnormal before it is rounded
+            values = [e.fpext(value, 32) for value in values]
         return _emit_finished(e, form, emit_function(e, *values))
 
     return {"eval": _by_half(lane), "emit": _emit_by_half(emit_lane)}
@@ -195,7 +208,6 @@ def _set_shape(form: Form) -> Shape:
     return Shape((form.types[0],), (_source(form), _source(form), *_joins(form)))
 
 
-_NAN = CANONICAL[16]
 _TRUE = {"f16": 0x3C00, "bf16": 0x3F80}
 
 

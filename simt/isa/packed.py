@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from simt.isa.floating import emit_finished, emit_prepared, finished, prepared
+from simt.isa.floating import emit_operate, operate
 from simt.isa.op import Form, Op, Shape
-from simt.isa.rounding import exact, mode_of
 from simt.ptx.types import TYPES
 
 __all__ = ["ROWS"]
@@ -61,25 +60,16 @@ def _pair_shape(n_sources: int):
     return lambda form: Shape((TYPES["b64"],), (TYPES["b64"],) * n_sources)
 
 
-def _f32x2(name: str, n_sources: int, operation: str, instruction: str) -> Op:
+def _f32x2(name: str, n_sources: int, operation: str) -> Op:
     """A row that does an f32 operation on both halves of a 64-bit register."""
     def evaluate(form, *sources):
         parts = [_lanes64(source) for source in sources]
-        results = [finished(form, exact(operation, mode_of(form.mods), *prepared(form, tuple(p[:, i] for p in parts))))
-                   for i in (0, 1)]
+        results = [operate(form, operation, *(part[:, index] for part in parts)) for index in (0, 1)]
         return np.ascontiguousarray(np.stack(results, axis=1)).view(np.uint64)[:, 0]
 
     def emit(e, form, *sources):
         halves = zip(*(e.halves(source) for source in sources), strict=True)
-        results = []
-        for part in halves:
-            values = emit_prepared(e, form, tuple(map(e.of_bits, part)))
-            if mode_of(form.mods) != "rn":
-                value = e.rounded(instruction, mode_of(form.mods), *values)
-            else:
-                value = e.intrinsic("llvm.fma", *values) if instruction == "fma" else getattr(e, instruction)(*values)
-            results.append(e.bits(emit_finished(e, form, value)))
-        return e.joined(*results)
+        return e.joined(*(e.bits(emit_operate(e, form, operation, *map(e.of_bits, part))) for part in halves))
 
     modes = ".{rn,rz,rm,rp}" if name == "fma" else "{.rn,.rz,.rm,.rp}"
     return Op(name, (f"{name}{modes}{{.ftz}}.f32x2",), shape=_pair_shape(n_sources), eval=evaluate, emit=emit,
@@ -130,10 +120,10 @@ ROWS = (
            eval=_by_words(choose), emit=_emit_by_words(_emit_extreme(name)), since=("8.0", 90), section=_INTEGER + name)
         for name, choose in (("min", np.minimum), ("max", np.maximum))
     ),
-    _f32x2("add", 2, "add", "fadd"),
-    _f32x2("sub", 2, "sub", "fsub"),
-    _f32x2("mul", 2, "mul", "fmul"),
-    _f32x2("fma", 3, "fma", "fma"),
+    _f32x2("add", 2, "add"),
+    _f32x2("sub", 2, "sub"),
+    _f32x2("mul", 2, "mul"),
+    _f32x2("fma", 3, "fma"),
     Op("vabsdiff4", ("vabsdiff4.{u32,s32}.{u32,s32}.{u32,s32}{.sat,.add}",), shape=_video_shape, eval=_vabsdiff4,
        emit=_emit_vabsdiff4, since=("3.0", 30), section="9.7.20. Video Instructions: vabsdiff4",
        note="without byte selectors and masks; results of bytes below -128 or above the range wrap unless .sat"),

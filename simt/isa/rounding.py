@@ -7,16 +7,21 @@ everything else has to agree with. The IR relies on the host's IEEE arithmetic i
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
 
 __all__ = [
-    "CANONICAL", "canonical", "emit_canonical", "emit_flush", "emit_odd", "emit_saturate", "exact", "flush", "mode_of",
-    "odd_float32", "rounded", "saturate",
+    "CANONICAL", "canonical", "emit_canonical", "emit_flush", "emit_flush_result", "emit_odd", "emit_odd_sum", "emit_saturate", "exact",
+    "flush", "flush_result", "mode_of", "odd_float32", "odd_sum", "rounded", "saturate",
 ]
 
 CANONICAL = {16: 0x7FFF, 32: 0x7FFFFFFF, 64: 0x7FFFFFFFFFFFFFFF}  # PTX ISA 9.7.3, the NaN that arithmetic makes
+
+# How `flush_result` scales: the operations whose small results are rounded at all, and which sources grow.
+_SCALE = 2.0**24
+_SCALED = {"mul": (True, False), "div": (True, False), "fma": (True, False, True)}
 
 _FORMATS = {"float16": (11, -24, 16), "float32": (24, -149, 128), "float64": (53, -1074, 1024)}
 
@@ -97,6 +102,9 @@ def exact(operation: str, mode: str, *sources: np.ndarray) -> np.ndarray:
         nearest = _nearest(operation, sources)
         if mode == "rn" and operation != "fma":
             return nearest
+        if mode == "rn" and dtype == "float32":  # the product is exact in double, and so is what the odd sum says
+            a, b, c = (source.astype(np.float64) for source in sources)
+            return odd_sum(a * b, c).astype(np.float32)
         result = nearest.copy()
         for lane in range(result.size):
             values = tuple(float(source[lane]) for source in sources)
@@ -108,6 +116,29 @@ def exact(operation: str, mode: str, *sources: np.ndarray) -> np.ndarray:
                 rounded(value, dtype, mode) if value else _zero(operation, mode, float(nearest[lane]), values)
             )
     return result
+
+
+def odd_sum(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The float64 sum rounded to odd: when inexact its last bit is set, so that it can be rounded again."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        total = a + b
+        back = total - a
+        error = (a - (total - back)) + (b - back)
+    bits = total.view(np.int64)
+    step = np.where((error > 0) == (total > 0), 1, -1)
+    inexact = np.isfinite(total) & (error != 0) & (bits & 1 == 0)
+    return np.where(inexact, bits + step, bits).view(np.float64)
+
+
+def emit_odd_sum(e, a, b):
+    """`odd_sum` in IR."""
+    total = e.fadd(a, b)
+    back = e.fsub(total, a)
+    error = e.fadd(e.fsub(a, e.fsub(total, back)), e.fsub(b, back))
+    bits = e.bits(total)
+    same_side = e.icmp(">=", e.xor(e.bits(error), bits), 0, signed=True)
+    inexact = e.and_(e.fcmp("!=", error, 0.0), e.icmp("==", e.and_(bits, 1), 0))
+    return e.of_bits(e.add(bits, e.select(inexact, e.select(same_side, 1, e.const(bits, -1)), 0)))
 
 
 def flush(a: np.ndarray) -> np.ndarray:
@@ -122,6 +153,31 @@ def emit_flush(e, a):
     exponent, sign = {16: (0x7C00, 1 << 15), 32: (0x7F800000, 1 << 31)}[width]
     is_tiny = e.icmp("==", e.and_(bits, exponent), 0)
     return e.of_bits(e.select(is_tiny, e.and_(bits, sign), bits))
+
+
+def flush_result(operation: str, mode: str, value: np.ndarray, sources: tuple[np.ndarray, ...]) -> np.ndarray:
+    """A result of `exact` with `.ftz`: flushed when it is subnormal once rounded to full precision.
+
+    Rounded so, with no lower bound to the exponent, some numbers reach the smallest normal number that are flushed by
+    others' definition, and the other way round; this is what an H200 does. Larger sources stand for the missing bound.
+    """
+    if operation not in _SCALED:
+        return flush(value)
+    with np.errstate(over="ignore"):
+        scale = value.dtype.type(_SCALE)
+        grown = (s * scale if grows else s for s, grows in zip(sources, _SCALED[operation], strict=True))
+        tiny = np.abs(exact(operation, mode, *grown)) < np.finfo(value.dtype).smallest_normal * scale
+    return np.where(tiny, np.copysign(value.dtype.type(0), value), value)
+
+
+def emit_flush_result(e, operation: str, compute: Callable, sources):
+    """`flush_result` of f32 in IR; `compute` carries the operation out in its rounding mode."""
+    value = compute(*sources)
+    if operation not in _SCALED:
+        return emit_flush(e, value)
+    scaled = compute(*(e.fmul(s, _SCALE) if grows else s for s, grows in zip(sources, _SCALED[operation], strict=True)))
+    tiny = e.fcmp("<", e.intrinsic("llvm.fabs", scaled), 2.0**-126 * _SCALE)
+    return e.select(tiny, e.intrinsic("llvm.copysign", e.const(value, 0.0), value), value)
 
 
 def canonical(a: np.ndarray) -> np.ndarray:

@@ -6,9 +6,10 @@ import itertools
 
 import numpy as np
 
+from simt.isa.op import Form
 from simt.ptx.types import TYPES, Kind, PtxType
 
-__all__ = ["edges", "lanes_of", "same_bits"]
+__all__ = ["edges", "lanes_of", "same_bits", "within"]
 
 LANES = 32
 _FLOATS = {
@@ -70,3 +71,29 @@ def _is_nan(a: np.ndarray, type_: PtxType) -> np.ndarray:
         return np.isnan(a)
     exponent = {"bf16": 0x7F80, "tf32": 0x7F800000}.get(type_.name)
     return np.zeros(a.shape, bool) if exponent is None else a & ((1 << type_.bits - 1) - 1) > exponent
+
+
+def _values(a: np.ndarray, type_: PtxType) -> tuple[np.ndarray, int, int]:
+    """(float64 values, mantissa bits, exponent of the smallest number) of scalar float operands."""
+    if type_.name == "bf16":
+        return (a.view(np.uint16).astype(np.uint32) << 16).view(np.float32).astype(np.float64), 7, -133
+    return a.astype(np.float64), {16: 10, 32: 23, 64: 52}[type_.bits], {16: -24, 32: -149, 64: -1074}[type_.bits]
+
+
+def within(form: Form, got: np.ndarray, wanted: np.ndarray, type_: PtxType) -> np.ndarray:
+    """(n,) bool: equal bits, or, for a form whose row states a bound, as near as that."""
+    equal = same_bits(got, wanted, type_)
+    if form.op.ulp is None:
+        return equal
+    if type_.name.endswith("x2"):
+        half = TYPES[type_.name.removesuffix("x2")]
+        parts = (np.ascontiguousarray(x)[:, None].view(half.dtype).T for x in (got, wanted))
+        low, high = (within(form, x, y, half) for x, y in zip(*parts, strict=True))
+        return low & high
+    (x, digits, lowest), (y, _, _) = _values(got, type_), _values(wanted, type_)
+    with np.errstate(all="ignore"):
+        spacing = 2.0 ** np.maximum(np.floor(np.log2(np.abs(y))) - digits, lowest)
+        bound = form.op.ulp(form)
+        limit = bound * spacing if bound > 0 else np.maximum(2.0**bound, 2 * spacing)
+        flushed = form.has("ftz") & (np.maximum(np.abs(x), np.abs(y)) <= 2.0 ** (lowest + digits))
+        return equal | flushed | (np.abs(x - y) <= limit)
