@@ -85,7 +85,8 @@ class _Full(_Flow):
     def run(self) -> None:
         w = self.w
         for block in self.plan.cfg.blocks:  # masked code, made later, must not need sites that are not there
-            if block.terminator is not None and block.leaves:
+            leaves = block.leaves or any(self.plan.leaves_bare(target) for target in block.targets)
+            if block.terminator is not None and leaves:
                 control.mark_site(w, block.terminator)
         resume = w.load_field(Warp, w.warp, "resume", I32)
         nowhere = w.function.append_basic_block("nowhere")
@@ -147,23 +148,29 @@ class _Full(_Flow):
         else:
             self.w.b.branch(self.targets[index])
 
+    def _go_or_leave(self, index: int | None, last: Instruction) -> None:
+        if index is None:
+            control.lanes_leave(self.w, last, self.w.mask)
+        self._go(index)
+
     def _branch(self, block: BasicBlock, last: Instruction, condition: ir.Value) -> None:
         w = self.w
-        leaves = last.name != "bra"
+        leaves = last.name != "bra" or self.plan.leaves_bare(block.targets[0])
         taken = None if leaves else block.targets[0]
         if not isinstance(condition.type, ir.VectorType):
             then, other = w.function.append_basic_block(), w.function.append_basic_block()
             w.b.cbranch(condition, then, other)
-            for place, index in ((then, taken), (other, block.fall_through)):
-                w.b.position_at_end(place)
-                self._go(index)
+            w.b.position_at_end(then)
+            self._go_or_leave(taken, last)
+            w.b.position_at_end(other)
+            self._go(block.fall_through)
             return
         bits = w.bits32(condition)
         names = ("all", "some", "none", "parted")
         every, some, none, parted = (w.function.append_basic_block(n) for n in names)
         w.b.cbranch(w.b.icmp_unsigned("==", bits, ir.Constant(I32, 0xFFFFFFFF)), every, some)
         w.b.position_at_end(every)
-        self._go(taken)
+        self._go_or_leave(taken, last)
         w.b.position_at_end(some)
         w.b.cbranch(w.b.icmp_unsigned("==", bits, ir.Constant(I32, 0)), none, parted)
         w.b.position_at_end(none)
@@ -300,7 +307,7 @@ class _Masked(_Flow):
         zero = ir.Constant(I32, 0)
         parted = w.b.and_(w.b.icmp_unsigned("!=", taken, zero), w.b.icmp_unsigned("!=", stay, zero))
         self.count(block.index, 3, w.b.zext(parted, I64))
-        if last.name == "bra":
+        if last.name == "bra" and not self.plan.leaves_bare(block.targets[0]):
             self.pend(block.targets[0], taken)
         else:
             control.lanes_leave(w, last, taken)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from simt.codegen.merge import merge_shared_loads
 from simt.codegen.prepare import prepare
-from simt.codegen.uniform import Uniformity, analyse, row_specials, spins
+from simt.codegen.uniform import Uniformity, analyse, row_specials, waiting_access
 from simt.engine.state import GLOBAL_BASE, PARAM_WINDOW
 from simt.ptx.cfg import Cfg, build
 from simt.ptx.lines import student_line
@@ -60,7 +60,7 @@ class Plan:
     live: Liveness
     uniformity: Uniformity
     block_dim: tuple[int, int, int]
-    spins: bool
+    waits_at: Instruction | None  # what a loop repeats until other lanes change it
     slots: dict[str, int] = field(default_factory=dict)
     register_bytes: int = 0
     shared: dict[str, int] = field(default_factory=dict)
@@ -76,6 +76,17 @@ class Plan:
     cache: Path | None = None  # keeps machine code of long instructions
     undefined_bytes: int = 0  # definedness masks, at the start of the register file
     loop_cost: dict[int, int] = field(default_factory=dict)  # loop header -> instructions of one round
+
+    @property
+    def spins(self) -> bool:
+        return self.waits_at is not None
+
+    def leaves_bare(self, index: int | None) -> bool:
+        """Whether a block does nothing but leave the kernel."""
+        if index is None:
+            return True
+        block = self.cfg.blocks[index]
+        return block.leaves and not block.straight and not block.successors
 
     @property
     def row_specials(self) -> set[str]:
@@ -122,7 +133,7 @@ def make_plan(module: Module, kernel: str, block_dim: tuple[int, int, int], file
         split_before=lambda i: is_barrier(i) or is_synchronising(i),
         split_after=lambda i: is_barrier(i) or i.name == "trap",
     )
-    plan = Plan(module, function, cfg, liveness(cfg), analyse(cfg, block_dim), block_dim, spins(cfg), file_name=file_name)
+    plan = Plan(module, function, cfg, liveness(cfg), analyse(cfg, block_dim), block_dim, waiting_access(cfg), file_name=file_name)
     plan.shared, plan.static_shared_bytes = shared, static_shared_bytes
     _place_registers(plan)
     _place_variables(plan)

@@ -15,7 +15,7 @@ from simt.ptx.graph import dominators
 from simt.ptx.syntax import Address, Instruction, Special, Vector
 from simt.ptx.usedef import defs, uses
 
-__all__ = ["Uniformity", "analyse", "row_specials", "spins"]
+__all__ = ["Uniformity", "analyse", "row_specials", "waiting_access"]
 
 _UNIFORM_SPECIALS = frozenset(
     f"%{name}{axis}"
@@ -35,8 +35,8 @@ class Uniformity:
     divergent_blocks: frozenset[int]
 
 
-def spins(cfg: Cfg) -> bool:
-    """Whether some loop waits for what other lanes do: an atomic or an ordered load decides when it ends."""
+def waiting_access(cfg: Cfg) -> Instruction | None:
+    """The access that a loop repeats until other lanes change it: an atomic or an ordered load decides when it ends."""
     for loop in cfg.loops:
         body = [i for index in loop.blocks for i in cfg.blocks[index].instructions]
         exits = [
@@ -44,15 +44,12 @@ def spins(cfg: Cfg) -> bool:
             for index in loop.blocks
             if any(s not in loop.blocks for s in cfg.blocks[index].successors)
         ]
-        tainted = {
-            name
-            for i in body
-            if i.name == "atom" or (i.name == "ld" and _ORDERED & set(i.mods)) or "try_wait" in i.mods
-            for name in defs(i)
-        }
-        if tainted and _reaches(body, tainted, {t.guard.register for t in exits if t and t.guard}):
-            return True
-    return False
+        deciding = {t.guard.register for t in exits if t and t.guard}
+        for access in body:
+            ordered = access.name == "atom" or (access.name == "ld" and _ORDERED & set(access.mods))
+            if (ordered or "try_wait" in access.mods) and _reaches(body, set(defs(access)), deciding):
+                return access
+    return None
 
 
 def _reaches(body: list[Instruction], tainted: set[str], wanted: set[str]) -> bool:
@@ -78,7 +75,7 @@ def analyse(cfg: Cfg, block_dim: tuple[int, int, int]) -> Uniformity:
     """Uniform registers of a kernel that is launched with blocks of `block_dim` threads."""
     definitions = _definitions(cfg, _UNIFORM_SPECIALS | row_specials(block_dim))
     constant = _constants(definitions)
-    if spins(cfg):
+    if waiting_access(cfg) is not None:
         return Uniformity(frozenset(constant), frozenset(range(len(cfg.blocks))))
     varying = {n for n, rows in definitions.items() if n not in constant and not all(r.may_be_uniform for r in rows)}
     branches = [uses(block.terminator) if block.terminator and block.branches else () for block in cfg.blocks]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 
-from simt.engine.findings import DEADLOCK_BARRIER, DIVERGENT, EXITED_THREADS, record
+from simt.engine.findings import DEADLOCK_BARRIER, DIVERGENT, EXITED_THREADS, INTRA_WARP_LOCK, record
 from simt.engine.native import native
 from simt.engine.races import start_races
 from simt.engine.records import Ptr, i32, i64, u8, u32, u64, void
@@ -103,6 +103,7 @@ def clear_barrier(barrier: Ptr[Barrier]) -> void:
     barrier.count_true = 0
     barrier.waiting = 0
     barrier.divergent = 0
+    barrier.mixed = 0
 
 
 @native
@@ -158,7 +159,7 @@ def arrive(block: Ptr[Block], warp: Ptr[Warp]) -> void:
         barrier.site = warp.barrier_site
     elif barrier.site != warp.barrier_site and same_line(block.thread, barrier.site, warp.barrier_site) == 0:
         if warp.barrier_threads == 0:
-            barrier.divergent = 1
+            barrier.mixed = 1
     barrier.arrived += i32(popcount(warp.barrier_mask))
     barrier.expected = warp.barrier_threads
     barrier.divergent = barrier.divergent | warp.barrier_divergent
@@ -191,7 +192,7 @@ def release(block: Ptr[Block], index: i32) -> i32:
     whole = barrier.expected == 0
     if whole:
         block.epoch += 1
-        if live < block.launch.threads_per_block or barrier.divergent != 0:
+        if live < block.launch.threads_per_block or barrier.mixed != 0:
             report_incomplete(block, barrier, live)
     for slot in range(block.n_warps):
         warp = warp_of(block, i32(slot))
@@ -210,9 +211,7 @@ def report_incomplete(block: Ptr[Block], barrier: Ptr[Barrier], live: i32) -> vo
     if (block.launch.checks & CheckBit.SYNCCHECK) == 0:
         return
     total = block.launch.threads_per_block
-    check: i32 = DIVERGENT if barrier.divergent != 0 and live < total else EXITED_THREADS
-    if live == total:
-        check = DIVERGENT
+    check: i32 = DIVERGENT if barrier.divergent != 0 or barrier.mixed != 0 else EXITED_THREADS
     other: i32 = block.exit_site if live < total else -1
     warp = warp_of(block, 0)
     record(warp, check, barrier.site, other, 0, 0, u64(live), u64(total - live))
@@ -241,6 +240,20 @@ def report_deadlock(block: Ptr[Block]) -> void:
 
 
 @native
+def step_back(warp: Ptr[Warp]) -> void:
+    """After a turn of waiting another group of the warp goes first; lanes that waited for their own warp are told."""
+    groups: i32 = 0
+    for index in range(warp.block.launch.n_blocks_cfg):
+        if warp.pending[index] != 0:
+            groups += 1
+    if warp.masked == 0 or groups < 2:
+        return
+    warp.rotate = 1
+    if warp.block.launch.checks & CheckBit.SYNCCHECK and warp.block.launch.spin_site >= 0:
+        record(warp, INTRA_WARP_LOCK, warp.block.launch.spin_site, -1, warp.alive, 0, 0, 0)
+
+
+@native
 def step(block: Ptr[Block], warp: Ptr[Warp]) -> i32:
     """One turn of a warp; answers with an `Outcome`, FINISHED meaning that the turn went well.
 
@@ -262,7 +275,8 @@ def step(block: Ptr[Block], warp: Ptr[Warp]) -> i32:
         warp.status = WarpStatus.AT_BARRIER
         arrive(block, warp)
     elif code == Exit.FUEL or code == Exit.YIELD:
-        warp.rotate = launch.spins
+        if launch.spins != 0:
+            step_back(warp)
         warp.slices += 1
         if thread.budget <= 0 or launch.stop != 0:
             return Outcome.PAUSED

@@ -79,10 +79,11 @@ def shuffle(
         else:
             inside = inside | (u32(1) << lane)
         if (mask >> source) & 1 == 0:
-            if absent == 0:
-                first_absent = source
-            absent = absent | (u32(1) << lane)
             out[index] = 4294967295
+            if (masks[index] >> source) & 1 != 0:  # a lane that the mask leaves out is nobody's promise
+                if absent == 0:
+                    first_absent = source
+                absent = absent | (u32(1) << lane)
         else:
             out[index] = values[source]
     if absent != 0 and warp.block.launch.checks & CheckBit.SYNCCHECK:

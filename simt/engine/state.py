@@ -168,7 +168,8 @@ class Barrier(Record):
     site: i32  # of the first arrival, -1 when none
     count_true: i32
     waiting: u32  # warps that wait, a bit each
-    divergent: i32
+    divergent: i32  # it stands where only some threads come by
+    mixed: i32  # warps arrived at different barriers of the text
 
 
 class Launch(Record):
@@ -190,6 +191,7 @@ class Launch(Record):
     register_bytes: i64  # of one warp
     slice: i64  # warp instructions of one turn
     spins: i32  # lanes may wait for one another: whoever used up a turn steps back
+    spin_site: i32  # the access that a waiting loop repeats, -1 when there is none
     undefined_bytes: i64  # leading register bytes: definedness masks, all lanes undefined at the start
     next_block: i64  # next block to claim; native threads share it
     last_block: i64

@@ -153,6 +153,7 @@ def run(
     launch.set_memory(memory, budget.printf_bytes, trace)
     launch.record.full_code = code
     launch.record.spins = int(plan.spins)
+    launch.record.spin_site = plan.sites.get(id(plan.waits_at), -1)
     launch.record.slice = min(SPIN_SLICE if plan.spins else SLICE, max(budget.warp_instructions, 1))
     if kernel.masked is not None:
         launch.record.masked_code = kernel.masked_address()
