@@ -151,34 +151,33 @@ def _chip(case: CaseResult) -> str:
 
 
 def _wrong_elements(case: CaseResult) -> str:
+    shown = case.first_bad[:_BAD_SHOWN]
+    known = any(wording.thread_text(bad) for bad in shown)
     rows = "".join(
-        f"<tr><td><code>{escape(_element(bad))}</code></td><td>{escape(str(bad.get('got', '')))}</td>"
-        f"<td>{escape(str(bad.get('want', '')))}</td><td>{escape(wording.thread_text(bad))}</td></tr>"
-        for bad in case.first_bad[:_BAD_SHOWN]
+        f"<tr><td><code>{escape(wording.element_text(bad))}</code></td>"
+        f"<td>{escape(wording.value_text(bad.get('got')))}</td><td>{escape(wording.value_text(bad.get('want')))}</td>"
+        + (f"<td>{escape(wording.thread_text(bad))}</td></tr>" if known else "</tr>")
+        for bad in shown
     )
+    heads = "<th>element</th><th>got</th><th>expected</th>" + ("<th>thread</th>" if known else "")
     return (
         f'<table class="ww-table"><caption>First wrong elements, {escape(wording.case_label(case))}</caption>'
-        f"<thead><tr><th>element</th><th>got</th><th>expected</th><th>thread</th></tr></thead><tbody>{rows}</tbody></table>"
+        f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
     )
-
-
-def _element(bad) -> str:
-    index = wording.shape_text(bad.get("index", "?")).strip("()")
-    return f"{bad.get('output', 'output')}[{index}]"
 
 
 def _goals(report: Report, context: Context) -> str:
     if not report.goals:
         return ""
     said = wording.next_step(report, context)
-    rows = "".join(_goal(goal, said) for goal in report.goals)
+    rows = "".join(_goal(goal, report, said) for goal in report.goals)
     return f'<div class="ww-block"><h4>Goals</h4><ul class="ww-goals">{rows}</ul></div>'
 
 
-def _goal(goal: GoalResult, said: str) -> str:
+def _goal(goal: GoalResult, report: Report, said: str) -> str:
     sign = {GoalState.MET: "✓", GoalState.MISSED: "✗", GoalState.NOT_MEASURED: "–"}[goal.state]
     state = str(goal.state).replace("_", " ")
-    value = "not measured here" if goal.value is None else f"{wording.number(goal.value)} <small>{goal.basis}</small>"
+    value = f"{wording.number(goal.value)} <small>{goal.basis}</small>" if goal.value is not None else ""
     words = [_prose(goal.why)] if goal.why else []
     if goal.state is GoalState.MISSED and goal.question and goal.question != said:
         words.append(f"<em>{_prose(goal.question)}</em>")
@@ -186,7 +185,8 @@ def _goal(goal: GoalResult, said: str) -> str:
     return (
         f'<li class="ww-goal ww-goal-{goal.state}" data-goal="{escape(goal.metric)}" data-state="{goal.state}">'
         f'<span class="ww-goal-sign" aria-hidden="true">{sign}</span><div><p><span class="ww-sr">{state}: </span>'
-        f"{escape(wording.goal_text(goal))}<small> for {wording.points_of(goal.points)}: </small><b>{value}</b></p>"
+        f"{escape(wording.goal_text(goal))}<small> for {wording.points_of(goal.points)}: </small>"
+        f"<b>{value or wording.goal_value(goal, report)}</b></p>"
         f"{explain}</div></li>"
     )
 

@@ -67,17 +67,15 @@ def _cases(cases: tuple[CaseResult, ...]) -> str:
 def _first_bad(case: CaseResult) -> str:
     if not case.first_bad:
         return ""
-    bad = case.first_bad[0]
-    index = wording.shape_text(bad.get("index", "?")).strip("()")
-    element = f"{bad.get('output', 'output')}[{index}]"
-    return _prose(f"{element} is {bad.get('got')}, expected {bad.get('want')}; {wording.thread_text(bad)}")
+    return _prose(wording.bad_text(case.first_bad[0]))
 
 
 def _goals(report: Report) -> str:
     lines = []
     for goal in report.goals:
-        value = "not measured here" if goal.value is None else f"{wording.number(goal.value)} ({goal.basis})"
-        line = f"- {_GOAL_SIGNS[goal.state]} {_prose(wording.goal_text(goal))}: {value}, {wording.points_of(goal.points)}"
+        worth = wording.points_of(goal.points)
+        value = wording.goal_value(goal, report)
+        line = f"- {_GOAL_SIGNS[goal.state]} {_prose(wording.goal_text(goal))}: {value} ({worth})"
         if goal.state is not GoalState.MET and goal.why:
             line += f". {_prose(goal.why)}"
         lines.append(line)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from grader.model import GoalResult, GoalState, Report, Verdict
+from grader.model import GoalState, Report, Verdict
 from grader.report import wording
 from grader.report.wording import NO_CONTEXT, Context
 from simt.counters import Counters
@@ -62,7 +62,7 @@ def renderable(report: Report, context: Context = NO_CONTEXT) -> RenderableType:
     if report.cases:
         parts.append(_cases(report))
     if report.goals:
-        parts.append(_goals(report.goals))
+        parts.append(_goals(report))
     if report.timing is not None:
         parts.append(_indented(f"speed-up: {wording.timing_text(report.timing)}"))
     if report.counters is not None and report.verdict is Verdict.PASS:
@@ -127,25 +127,20 @@ def _cases(report: Report) -> Text:
         body.append(f" and {len(shown) - _CASES_SHOWN} more", style="dim")
     for case in shown:
         for bad in case.first_bad[:3]:
-            output, index = bad.get("output", "output"), wording.shape_text(bad.get("index", "?"))
-            body.append(
-                f"\n    {output}[{index.strip('()')}] is {bad.get('got')}, expected {bad.get('want')}; "
-                f"{wording.thread_text(bad)} ({wording.case_label(case)})"
-            )
+            body.append(f"\n    {wording.bad_text(bad)} ({wording.case_label(case)})")
         if case.first_bad:
             break
     return body
 
 
-def _goals(goals: tuple[GoalResult, ...]) -> Text:
+def _goals(report: Report) -> Text:
     from rich.text import Text
 
     body = Text()
-    for goal in goals:
+    for goal in report.goals:
         sign, style = _GOAL_MARKS[goal.state]
-        value = "not measured here" if goal.value is None else f"{wording.number(goal.value)}, {goal.basis}"
         body.append(f"  goal {sign} ", style=style)
-        body.append(f"{wording.goal_text(goal)}: {value}")
+        body.append(f"{wording.goal_text(goal)}: {wording.goal_value(goal, report)}")
         body.append(f"  ({wording.points_of(goal.points)})\n", style="dim")
         if goal.state is GoalState.NOT_MEASURED and goal.why:
             body.append(f"         {goal.why}\n", style="dim")

@@ -10,13 +10,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from grader.model import Basis, CaseResult, GoalResult, GoalState, Report, Timing, Verdict
+from grader.verdicts import verdict_of
 from simt.counters import NCU, Counters
 from simt.diagnostics import Diagnostic, Severity
 
 __all__ = [
-    "HEADLINES", "NO_CONTEXT", "Context", "CounterRow", "case_label", "counter_rows", "findings", "goal_text", "headline",
-    "lanes_text", "metric_name", "next_step", "number", "points_of", "points_text", "sentence", "shape_text", "status",
-    "thread_text", "timing_text", "where",
+    "HEADLINES", "NO_CONTEXT", "Context", "CounterRow", "bad_text", "case_label", "counter_rows", "element_text",
+    "findings", "goal_text", "goal_value", "headline", "lanes_text", "metric_name", "next_step", "number", "points_of",
+    "points_text", "sentence", "shape_text", "status", "thread_text", "timing_text", "value_text", "where",
 ]
 
 
@@ -89,7 +90,7 @@ NEXT_STEPS: dict[Verdict, str] = {
     Verdict.SOURCE_REJECTED: "Remove the construct named above; plain CUDA C++ is enough.",
     Verdict.PTX_REJECTED: "Remove the construct named above; plain CUDA C++ is enough.",
     Verdict.LAUNCH_REJECTED: "Change the launch so that it fits the limits named above.",
-    Verdict.UNREADABLE: "Write the answer as one plain literal, assigned once.",
+    Verdict.UNREADABLE: "Change the cell as the message says; then it can be judged.",
     Verdict.NOT_SUPPORTED: "Run it on a device that has what is named above (`doctor` lists what this machine has).",
     Verdict.INTERNAL_ERROR: "This is our fault, not yours: keep the answer and tell your instructor what is written above.",
 }
@@ -122,23 +123,26 @@ def next_step(report: Report, context: Context | None = None) -> str:
     """One sentence: what to do now."""
     if report.passed:
         following = context.next_exercise if context else None
-        return f"Go on with {following[1]} ({following[0]})." if following else "Go on with the next exercise."
+        return f"Go on with {following[1]} ({following[0]})." if following else "Go on to what interests you next."
     if report.verdict is Verdict.PASS:
         missed = next(g for g in report.goals if g.state is GoalState.MISSED)
         return missed.question or f"Reach the goal: {goal_text(missed)}."
-    helps = (f.help for f in report.diagnostics if f.severity is Severity.ERROR and f.help)
+    helps = (f.help for f in findings(report) if f.severity is Severity.ERROR and f.help)
     return sentence(next(helps, NEXT_STEPS[report.verdict]))
 
 
 def sentence(words: str) -> str:
-    """`words` with a capital at the front and a full stop at the end."""
-    return words[:1].upper() + words[1:] + ("" if words.endswith((".", "?", "!")) else ".")
+    """`words` with a capital at the front (a name before a colon stays as it is) and a full stop at the end."""
+    named = words.partition(" ")[0].endswith(":")
+    return (words if named else words[:1].upper() + words[1:]) + ("" if words.endswith((".", "?", "!")) else ".")
 
 
 def findings(report: Report) -> tuple[Diagnostic, ...]:
-    """Findings in reading order: errors, warnings, advice; within each by line."""
+    """Findings in reading order: what decided the verdict first, then the other errors, warnings, advice."""
     order = list(Severity)
-    return tuple(sorted(report.diagnostics, key=lambda f: (order.index(f.severity), f.line or 0)))
+    return tuple(
+        sorted(report.diagnostics, key=lambda f: (order.index(f.severity), verdict_of(f) is not report.verdict))
+    )
 
 
 def where(finding: Diagnostic, context: Context | None = None) -> str:
@@ -196,11 +200,36 @@ def timing_text(timing: Timing) -> str:
 
 
 def thread_text(bad: Mapping[str, object]) -> str:
-    """Which thread wrote a wrong element, or that none did."""
+    """`written by thread (3,0,0) of block (1,0,0)`, `no thread wrote it`, or "" where it is not known."""
     thread = bad.get("thread")
-    if thread is None or thread == -1:
-        return "no thread wrote it"
-    return f"written by {thread}" if isinstance(thread, str) else f"written by thread {shape_text(thread)}"
+    if thread is None:
+        return ""
+    return "no thread wrote it" if thread == -1 else f"written by {shape_text(thread)}"
+
+
+def bad_text(bad: Mapping[str, object]) -> str:
+    """`y[3] is 0.5, expected 2; no thread wrote it`."""
+    words = f"{element_text(bad)} is {value_text(bad.get('got'))}, expected {value_text(bad.get('want'))}"
+    who = thread_text(bad)
+    return f"{words}; {who}" if who else words
+
+
+def element_text(bad: Mapping[str, object]) -> str:
+    """`C[0, 3]`; a question's name, which has no index, as it is."""
+    output, index = bad.get("output", "output"), bad.get("index")
+    return str(output) if index is None else f"{output}[{shape_text(index).strip('()')}]"
+
+
+def value_text(value: object) -> str:
+    """A value with the digits of a float; text as it is."""
+    return f"{value:.7g}" if isinstance(value, float) else str(value)
+
+
+def goal_value(goal: GoalResult, report: Report) -> str:
+    """`3.98, counted`, or why there is no number."""
+    if goal.value is not None:
+        return f"{number(goal.value)}, {goal.basis}"
+    return "not measured here" if report.verdict is Verdict.PASS else "counts once the answer is right"
 
 
 def shape_text(value: object) -> str:
