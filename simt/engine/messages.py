@@ -20,20 +20,22 @@ from simt.engine.view import Found, LaunchView
 __all__ = ["LaunchView", "diagnostics"]
 
 WORDS = {**MEMORY, **RACES, **SYNC}
-# A finding that names the cause makes these at the same lines redundant.
-IMPLIES = {"racecheck.global.RMW": ("racecheck.global.RW", "racecheck.global.WW")}
+# A finding that names the cause makes these between the same two lines redundant.
+IMPLIES = {
+    "racecheck.global.RMW": ("racecheck.global.RW", "racecheck.global.WW"),
+    "racecheck.shared.RAW": ("racecheck.shared.intra-warp",),
+    "racecheck.shared.WAR": ("racecheck.shared.intra-warp",),
+    "racecheck.shared.WAW": ("racecheck.shared.intra-warp",),
+    "racecheck.shared.store-vs-atomic": ("racecheck.shared.intra-warp",),
+}
+ONCE = frozenset({"racecheck.shared.intra-warp"})  # told once for each array: one warp exchange brings many pairs of lines
 
 
 def diagnostics(
     view: LaunchView, checks: frozenset[str], by_line: Mapping[int, Counters] | None = None
 ) -> tuple[Diagnostic, ...]:
     """Every finding of a launch, one per check and pair of lines."""
-    told: dict[tuple, Diagnostic] = {}
-    for found in _apart(view.findings):
-        diagnostic = WORDS[found.check](view, found)
-        subject = diagnostic.message.split("`")[1] if "`" in diagnostic.message else ""
-        told.setdefault((diagnostic.check, diagnostic.line, diagnostic.also_line, subject), diagnostic)
-    every = list(_without_implied(told.values()))
+    every = _distinct(_without_implied([WORDS[found.check](view, found) for found in _apart(view.findings)]))
     if "coverage" in checks and view.finished:
         every.extend(coverage(view, tuple(every)))
     if "perf" in checks and view.finished:
@@ -46,8 +48,20 @@ def _apart(findings: tuple[Found, ...]) -> list[Found]:
     return sorted(findings, key=lambda f: (f.block, f.warp, f.site, f.also_site))
 
 
-def _without_implied(told) -> list[Diagnostic]:
-    implied = {
-        (weaker, line) for d in told for weaker in IMPLIES.get(d.check, ()) for line in (d.line, d.also_line)
-    }  # fmt: skip
-    return [d for d in told if (d.check, d.line) not in implied or (d.check, d.also_line) not in implied]
+def _without_implied(every: list[Diagnostic]) -> list[Diagnostic]:
+    implied = {(weaker, _lines(d)) for d in every for weaker in IMPLIES.get(d.check, ())}
+    return [d for d in every if (d.check, _lines(d)) not in implied]
+
+
+def _lines(diagnostic: Diagnostic) -> frozenset:
+    return frozenset((diagnostic.line, diagnostic.also_line))
+
+
+def _distinct(every: list[Diagnostic]) -> list[Diagnostic]:
+    """The first of those with one check, pair of lines and subject, which is the name first quoted."""
+    kept: dict[tuple, Diagnostic] = {}
+    for d in every:
+        subject = d.message.split("`")[1] if "`" in d.message else ""
+        place = () if d.check in ONCE else (d.line, d.also_line)
+        kept.setdefault((d.check, subject, *place), d)
+    return list(kept.values())

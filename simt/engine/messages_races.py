@@ -81,9 +81,11 @@ def _other(view: LaunchView, found: Found) -> str:
 
 def _rmw(view: LaunchView, found: Found) -> Diagnostic:
     name, element = _element(view, found)
+    alike = (found.low, found.high) == (found.block, found.warp)
+    others = "the other lanes of its warp" if alike else _other(view, found)
     message = (
         f"race on `{name}`: several threads read {element}, change it and write it back at {_at(view, found.also_site)}; "
-        f"{who(view, found)} and {_other(view, found)} do so in any order, and updates get lost"
+        f"{who(view, found)} and {others} do so in any order, and updates get lost"
     )
     help = f"use atomicAdd(&{element}, …), or add up inside each block first and let one thread per block add its part"
     return told(view, found, message, help=help)

@@ -63,7 +63,7 @@ def read_shared(warp: Ptr[Warp], id: u32, lanes: u32, word: i64) -> void:
     sync = u32(warp.sync_epoch)
     if column(warp, WRITE_EPOCH)[word] == epoch:
         writer = column(warp, WRITER)[word]
-        if writer & id & BYTES != 0 and not both_strong(writer, id):
+        if writer & id & BYTES != 0:
             check_read(warp, id, lanes, writer, column(warp, WRITE_SYNC)[word], word)
     note_reader(warp, id, word, epoch, sync)
 
@@ -77,8 +77,9 @@ def both_strong(one: u32, other: u32) -> b1:
 def check_read(warp: Ptr[Warp], id: u32, lanes: u32, writer: u32, written_at: u32, word: i64) -> void:
     others = lanes & ~(u32(1) << lane_of_id(writer))
     if warp_of_id(writer) != warp_of_id(id):
-        report_shared(warp, SHARED_RAW, id >> SITE_SHIFT, writer >> SITE_SHIFT, lanes, word)
-    elif others != 0 and written_at == u32(warp.sync_epoch) and writer & OTHER_LANES == 0:
+        if not both_strong(writer, id):
+            report_shared(warp, SHARED_RAW, id >> SITE_SHIFT, writer >> SITE_SHIFT, lanes, word)
+    elif writer & ATOMIC == 0 and others != 0 and written_at == u32(warp.sync_epoch) and writer & OTHER_LANES == 0:
         report_shared(warp, INTRA_WARP, id >> SITE_SHIFT, writer >> SITE_SHIFT, others, word)
 
 
@@ -129,9 +130,11 @@ def write_shared(warp: Ptr[Warp], id: u32, word: i64, changes: b1) -> void:
 def check_overwrite(warp: Ptr[Warp], id: u32, writer: u32, written_at: u32, word: i64, changes: b1) -> void:
     """Against the write before: atomic and plain never mix; two plain writes only when the value changes."""
     atomics = (writer & ATOMIC) + (id & ATOMIC)
-    if atomics == 2 * ATOMIC or both_strong(writer, id):
+    if atomics == 2 * ATOMIC:
         return
     if warp_of_id(writer) != warp_of_id(id):
+        if both_strong(writer, id):
+            return
         if atomics == 0:
             if changes:
                 report_shared(warp, SHARED_WAW, id >> SITE_SHIFT, writer >> SITE_SHIFT, u32(1) << lane_of_id(id), word)
@@ -147,11 +150,12 @@ def check_overwrite(warp: Ptr[Warp], id: u32, writer: u32, written_at: u32, word
 @native
 def check_after_read(warp: Ptr[Warp], id: u32, reader: u32, read_at: u32, word: i64) -> void:
     """Against the reads since the barrier."""
-    if reader & id & BYTES == 0 or both_strong(reader, id):
+    if reader & id & BYTES == 0:
         return
     if warp_of_id(reader) != warp_of_id(id) or reader & OTHER_WARPS != 0:
-        report_shared(warp, SHARED_WAR, id >> SITE_SHIFT, reader >> SITE_SHIFT, u32(1) << lane_of_id(id), word)
-    elif read_at == u32(warp.sync_epoch) and (lane_of_id(reader) != lane_of_id(id) or reader & OTHER_LANES != 0):
+        if not both_strong(reader, id):
+            report_shared(warp, SHARED_WAR, id >> SITE_SHIFT, reader >> SITE_SHIFT, u32(1) << lane_of_id(id), word)
+    elif id & ATOMIC == 0 and read_at == u32(warp.sync_epoch) and (lane_of_id(reader) != lane_of_id(id) or reader & OTHER_LANES != 0):
         report_shared(warp, INTRA_WARP, id >> SITE_SHIFT, reader >> SITE_SHIFT, u32(1) << lane_of_id(id), word)
 
 

@@ -131,7 +131,19 @@ class LaunchView:
         return int(np.prod(self.grid)) * int(np.prod(self.block))
 
     def line(self, site: int) -> int | None:
-        return self.sites[site].line if 0 <= site < len(self.sites) else None
+        """The line of a site, None when there is none."""
+        if not 0 <= site < len(self.sites):
+            return None
+        view = self.sites[site]
+        return self.line_of_value(view.line) if view.access == Access.LOAD and view.n_bytes else view.line
+
+    def line_of_value(self, line: int | None) -> int | None:
+        """Where a value loaded at `line` was named: the compiler moves `v = *p;` down to `*q = v;`."""
+        stored = re.search(r"[^=!<>]=\s*([A-Za-z_]\w*)\s*;", self.text_of(line))
+        if not stored or stored[1] in {array.name for array in (*self.shared, *self.buffers)}:
+            return line
+        named = re.compile(rf"\b{stored[1]}\s*=[^=]")
+        return next((n for n in range(line - 1, max(line - 20, 0), -1) if named.search(self.text_of(n))), line)
 
     def block_of(self, linear: int) -> tuple[int, int, int]:
         x, y, _ = self.grid
