@@ -103,7 +103,8 @@ class Fault:
 
     It is caught by a finding whose slug fnmatches one of `checks` (and whose message `message` is found in, when
     given), or by an output that equals `wrong_reference(**inputs, **sizes)` where that differs from the reference.
-    A match by output or by message is worth more than one by slug alone, and silences those.
+    A match by output or by message is worth more than one by slug alone, and silences those. Findings whose slug
+    fnmatches one of `absent` speak against it: a reader who came too early reads unset memory, one too late does not.
     """
 
     name: str
@@ -111,6 +112,7 @@ class Fault:
     wrong_reference: Callable[..., Mapping[str, np.ndarray]] | None = None
     says: str = ""  # the sentence that teaches, put into `help`
     message: str = ""  # regular expression
+    absent: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -226,7 +226,7 @@ def name_faults(
     exact: list[tuple[Fault, list[Diagnostic]]] = []
     by_slug: list[tuple[Fault, list[Diagnostic]]] = []
     for fault in exercise.faults:
-        hits = [finding for finding in findings if finding.severity == "error" and _matches(fault, finding)]
+        hits = [] if _ruled_out(fault, findings) else [f for f in findings if f.severity == "error" and _matches(fault, f)]
         outputs_match = bool(fault.wrong_reference) and _equals_wrong(exercise, fault, result, inputs, sizes, want)
         if outputs_match:
             exact.append((fault, hits or [f for f in findings if f.check.startswith(("wrong-result", "coverage"))]))
@@ -242,6 +242,10 @@ def name_faults(
 def _matches(fault: Fault, finding: Diagnostic) -> bool:
     slug = any(fnmatch.fnmatchcase(finding.check, pattern) for pattern in fault.checks)
     return slug and (not fault.message or re.search(fault.message, finding.message) is not None)
+
+
+def _ruled_out(fault: Fault, findings: Iterable[Diagnostic]) -> bool:
+    return any(fnmatch.fnmatchcase(finding.check, pattern) for finding in findings for pattern in fault.absent)
 
 
 def _equals_wrong(
