@@ -37,6 +37,7 @@ STATISTICS = re.compile(
 ASSEMBLER_ECHO = "Ptx assembly aborted due to errors"
 CARET = re.compile(r"^\s*\^\s*$")
 AT_LINE = re.compile(r"at line (\d+)(?: of (?P<file>.+?))?$")
+UNUSED = frozenset(["177", "550"])  # "declared but never referenced", "set but never used": untidy, no fault
 UNINITIALISED = "549"  # "variable ... is used before its value is set"
 
 ENTRY = re.compile(r"Compiling entry function '([^']+)' for")
@@ -133,7 +134,8 @@ class LogReader:
     def findings(self, log: str, ptx: str = "") -> tuple[Diagnostic, ...]:
         """Errors first, then warnings, each with its line; `ptx` translates the assembler's lines."""
         messages = list(dict.fromkeys(self._messages(log, ptx)))
-        found = [self._finding(message) for message in self._without_echoes(messages)]
+        wanted = [message for message in self._without_echoes(messages) if message.number not in UNUSED]
+        found = [self._finding(message) for message in wanted]
         found.sort(key=lambda finding: finding.severity is not Severity.ERROR)
         return tuple(found[:MOST_FINDINGS])
 
