@@ -401,7 +401,7 @@ def _(mo):
 
     *For the curious, 6 minutes.* `wide_index` visits the elements of `x` in scattered order: `y[i] = x[(i * step) % n]`.
     As `step` and `n` have no common factor, each element comes up exactly once. All lengths and steps fit into an
-    `int`. Their product need not: the largest one here is 2998 · 1,000,003. An `int` ends at 2,147,483,647.
+    `int`. Their product need not: the largest one here is 2998 · 2,000,003. An `int` ends at 2,147,483,647.
 
     The same product hides in `row * pitch + col`. A matrix of 50,000 × 50,000 floats takes 10 GB, fits on many a GPU, and
     its last rows lie beyond the reach of an `int`.

@@ -209,7 +209,7 @@ LAUNCH = Exercise(
         '"ceil_div(height, 8)"), "block": (32, 8)`; rows: `"grid": "height"` and any block.',
     ),
     faults=(
-        Fault("grid-floor-division", checks=("launch.grid-limit",), wrong_reference=arrays.flat_floor, says=ROUND_UP),
+        Fault("grid-floor-division", wrong_reference=arrays.flat_floor, says=ROUND_UP),
         Fault("grid-floor-division", wrong_reference=arrays.tiles_floor, says=ROUND_UP),
         Fault("xy-swapped", wrong_reference=arrays.tiles_swapped, says=SWAP),
         Fault(
@@ -313,13 +313,13 @@ WIDE_INDEX = Exercise(
     reference=lambda x, step: arrays.picked(x, arrays.product(x, step) % x.size),
     cases=(
         *(_wide_case(n, step, measured=n == 2999) for n, step in (
-            (2999, 1_000_003), (1, 1), (31, 7), (32, 5), (33, 7), (257, 100_003), (1021, 65_537), (2500, 999_983),
+            (2999, 2_000_003), (1, 1), (31, 7), (32, 5), (33, 7), (257, 100_003), (1021, 65_537), (2500, 999_983),
         )),
         _wide_case(2803, 1_500_007, hidden=True),
     ),  # fmt: skip
     tolerance={"y": Tolerance(why="values are copied, not computed")},
     hints=(
-        "What is 2998 · 1,000,003, and what is the largest number that an `int` holds?",
+        "What is 2998 · 2,000,003, and what is the largest number that an `int` holds?",
         "C multiplies in the type of the factors. Where the result is stored comes too late.",
         "`long long far = (long long)i * step;` and then `y[i] = x[far % n];`",
     ),

@@ -11,9 +11,12 @@ extern "C" __global__ void stencil(const float* plane, float* out, int width, in
     if (x == 32) tile[y][33] = at(plane, row, col + 1, width, height);
     if (y == 1) tile[0][x] = at(plane, row - 1, col, width, height);
     if (y == 8) tile[9][x] = at(plane, row + 1, col, width, height);
+    float result = 0.0f;
     if (row < height && col < width) {
         __syncthreads();
         float around = tile[y - 1][x] + tile[y + 1][x] + tile[y][x - 1] + tile[y][x + 1];
-        out[row * width + col] = 0.5f * tile[y][x] + 0.125f * around;
+        result = 0.5f * tile[y][x] + 0.125f * around;
     }
+    __syncthreads();
+    if (row < height && col < width) out[row * width + col] = result;
 }
