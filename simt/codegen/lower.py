@@ -10,6 +10,7 @@ from __future__ import annotations
 from llvmlite import ir
 
 from simt.codegen import control, memory_access, warp_level
+from simt.codegen.definedness import check_use, follow
 from simt.codegen.emitter import I32, I64
 from simt.codegen.plan import Plan, is_synchronising
 from simt.codegen.pure import lower_pure
@@ -44,15 +45,21 @@ class _Flow:
 
     def instructions(self, block: BasicBlock) -> None:
         w = self.w
+        doubt = bool(self.plan.doubtful)
         for instruction in block.straight:
             handler = STRUCTURAL.get(instruction.name)
             if handler is not None:
                 handler(w, instruction)
             else:
                 lower_pure(w, instruction)
+            if doubt and not w.b.block.is_terminated:
+                check_use(w, instruction)
+                follow(w, instruction)
         last = block.terminator
         if last is None or last.guard is None:
             return
+        if doubt:
+            check_use(w, last)
         w.read(last.guard.register)  # before the registers are stored
 
     def count(self, index: int, column: int, by: ir.Value | int) -> None:
@@ -86,7 +93,7 @@ class _Full(_Flow):
         w = self.w
         for block in self.plan.cfg.blocks:  # masked code, made later, must not need sites that are not there
             leaves = block.leaves or any(self.plan.leaves_bare(target) for target in block.targets)
-            if block.terminator is not None and leaves:
+            if block.terminator is not None and (leaves or self.plan.doubtful):
                 control.mark_site(w, block.terminator)
         resume = w.load_field(Warp, w.warp, "resume", I32)
         nowhere = w.function.append_basic_block("nowhere")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from simt.codegen.definedness import doubtful
 from simt.codegen.merge import merge_shared_loads
 from simt.codegen.prepare import prepare
 from simt.codegen.uniform import Uniformity, analyse, row_specials, waiting_access
@@ -76,7 +77,9 @@ class Plan:
     file_name: str = "kernel.cu"
     cache: Path | None = None  # keeps machine code of long instructions
     copies: dict[int, Location | None] = field(default_factory=dict)  # id of a struct copy's load -> where it is written
-    undefined_bytes: int = 0  # definedness masks, at the start of the register file
+    doubtful: frozenset[str] = frozenset()  # registers that may hold nothing that was ever written
+    undefined: dict[str, int] = field(default_factory=dict)  # their masks' offsets, at the start of the register file
+    undefined_bytes: int = 0
     loop_cost: dict[int, int] = field(default_factory=dict)  # loop header -> instructions of one round
 
     @property
@@ -184,7 +187,10 @@ def _place_registers(plan: Plan) -> None:
     for name in sorted(crossing, key=lambda n: (-slot_bytes(kinds[n], plan.is_uniform(n)), n)):
         plan.slots[name] = offset
         offset += slot_bytes(kinds[name], plan.is_uniform(name))
-    plan.register_bytes = -(-offset // 64) * 64
+    plan.register_bytes = _align(offset, 64)
+    plan.doubtful = doubtful(plan.cfg, plan.live)
+    plan.undefined = {name: 4 * index for index, name in enumerate(sorted(plan.doubtful))}
+    plan.undefined_bytes = _align(4 * len(plan.undefined), 64)
 
 
 def _align(offset: int, alignment: int) -> int:

@@ -60,6 +60,7 @@ class Writer:
         self.warp = self.function.args[0]
         self.values: dict[str, ir.Value] = {}
         self.dirty: dict[str, None] = {}
+        self.masks: dict[str, ir.Value] = {}  # undefined lanes of doubtful registers set in this block
         self.wide: dict[ir.Value, ir.Value] = {}  # 64-bit addresses of 32-bit ones, within a block
         self.mask: ir.Value = ir.Constant(I32, 0xFFFFFFFF)
         self.lane_mask: ir.Value | None = None  # the mask as <32 x i1>, None in full code
@@ -120,7 +121,7 @@ class Writer:
 
     def enter_block(self, mask: ir.Value | None) -> None:
         """Forgets values of the block before; `mask` are the running lanes of masked code."""
-        self.values, self.dirty, self.wide = {}, {}, {}
+        self.values, self.dirty, self.wide, self.masks = {}, {}, {}, {}
         if mask is not None:
             self.mask = mask
             self.lane_mask = self.b.bitcast(mask, vector(I1))
@@ -130,6 +131,24 @@ class Writer:
         for name in self.dirty:
             if name in live_out:
                 self._store(name, self.values[name])
+
+        for name, bits in self.masks.items():
+            place = self.at(self.registers, self.plan.undefined[name])
+            if self.masked:
+                old = self.b.load(place, typ=I32)
+                bits = self.b.or_(self.b.and_(bits, self.mask), self.b.and_(old, self.b.not_(self.mask)))
+            self.b.store(bits, place)
+
+    def undefined(self, name: str) -> ir.Value:
+        """Lanes in which a register holds nothing that was ever written."""
+        if name not in self.plan.doubtful:
+            return ir.Constant(I32, 0)
+        if name in self.masks:
+            return self.masks[name]
+        return self.b.load(self.at(self.registers, self.plan.undefined[name]), typ=I32)
+
+    def set_undefined(self, name: str, bits: ir.Value) -> None:
+        self.masks[name] = bits
 
     def kind(self, name: str) -> PtxType:
         return self.plan.function.registers[name]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from simt.engine.findings import ASSERT, TRAP, record
+from simt.engine.findings import ASSERT, INIT_REGISTER, TRAP, record
 from simt.engine.native import native
 from simt.engine.records import Ptr, Record, i32, i64, u32, u64, void
-from simt.engine.state import LANES, LOCAL_WINDOW, Barrier, Warp
+from simt.engine.state import LANES, LOCAL_WINDOW, Barrier, CheckBit, Warp
 
 __all__ = ["SERVICES", "PrintRecord"]
 
@@ -93,6 +93,13 @@ def device_printf(warp: Ptr[Warp], lanes: u32, texts: Ptr[u64], values: Ptr[u64]
 
 
 @native
+def undefined_use(warp: Ptr[Warp], site: i32, lanes: u32) -> void:
+    """Lanes let a value that nothing ever wrote decide something."""
+    if lanes != 0 and warp.block.launch.checks & CheckBit.INITCHECK:
+        record(warp, INIT_REGISTER, site, -1, lanes, 0, 0, 0)
+
+
+@native
 def device_assert(warp: Ptr[Warp], site: i32, lanes: u32, texts: Ptr[u64]) -> void:
     """A failed device assert; the message's address goes along, the launch ends at its next look."""
     if lanes == 0:
@@ -102,5 +109,5 @@ def device_assert(warp: Ptr[Warp], site: i32, lanes: u32, texts: Ptr[u64]) -> vo
     warp.thread.fuel = -1
 
 
-SERVICES = (leave_kernel, arrive_only, trap, virtual_sleep, virtual_clock, device_printf, device_assert)
+SERVICES = (leave_kernel, arrive_only, trap, virtual_sleep, virtual_clock, device_printf, device_assert, undefined_use)
 
