@@ -149,9 +149,13 @@ def report_text(report: RunReport, paths: Mapping[str, Path], *, with_times: boo
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
+def _name(run: LaunchRun) -> str:
+    return run.spec.name_expression or run.program.kernel
+
+
 def _heading(report: RunReport) -> str:
     rows = [
-        f"{run.program.kernel}: grid {run.spec.config.grid}, block {run.spec.config.block}"
+        f"{_name(run)}: grid {run.spec.config.grid}, block {run.spec.config.block}"
         + (f", {run.spec.config.shared_bytes} bytes of dynamic shared memory" if run.spec.config.shared_bytes else "")
         for run in report.runs
     ]
@@ -202,6 +206,6 @@ def _resource_text(run: LaunchRun) -> str:
     here = row["occupancy"].get(arch(run.program.arch).name)
     full = f"; {here['fraction']:.0%} occupancy, limited by {', '.join(here['limited_by'])}" if here else ""
     return (
-        f"resources of {run.program.kernel}: {row['registers']} registers, {row['spill_bytes']} bytes spilled, "
+        f"resources of {_name(run)}: {row['registers']} registers, {row['spill_bytes']} bytes spilled, "
         f"{row['shared_bytes']} bytes of shared memory a block{full}"
     )

@@ -119,7 +119,8 @@ def run_files(kernel: Path, launch: Path, options: RunOptions = RunOptions()) ->
         source = kernel.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        found = diagnose("compile.error", f"cannot read the kernel {kernel}: {reason}", help="give the path of a .cu or .ptx file")
+        message = f"cannot read the kernel {kernel}: {reason}"
+        found = diagnose("compile.error", message, help="give the path of a .cu or .ptx file")
         return replace(empty, status=Status.BUILD_FAILED, diagnostics=(found,))
     empty = replace(empty, source="" if kernel.suffix == ".ptx" else source)
     try:
