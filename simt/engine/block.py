@@ -189,9 +189,8 @@ def release(block: Ptr[Block], index: i32) -> i32:
     wanted = live if barrier.expected == 0 else barrier.expected
     if barrier.arrived < wanted:
         return 0
-    whole = barrier.expected == 0
-    if whole:
-        block.epoch += 1
+    block.epoch += 1  # of part of the block too: racecheck then misses races with the others but never invents one
+    if barrier.expected == 0:
         if live < block.launch.threads_per_block or barrier.mixed != 0:
             report_incomplete(block, barrier, live)
     for slot in range(block.n_warps):

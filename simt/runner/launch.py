@@ -228,5 +228,6 @@ def _drive(kernel: Kernel, launch: LaunchState, state: ThreadState, meter: _Mete
         if time.perf_counter() > meter.deadline:
             meter.end("seconds", launch)
             return
-        if launch.record.stop:
+        if launch.record.stop:  # a failed assertion, or the end that another thread met
+            meter.end("stopped", launch)
             return
