@@ -12,6 +12,7 @@ from simt.engine.races import RACES, watch_lane
 from simt.engine.records import Ptr, b1, i32, i64, u8, u16, u32, u64, void
 from simt.engine.segments import scope_of
 from simt.engine.state import ATOMIC_CODES, ATOMIC_TYPES, CheckBit, Scope, Site, Warp
+from simt.engine.tracing import note_writers, trace_request
 
 __all__ = ["atomic"]
 
@@ -27,6 +28,10 @@ def atomic(
     """Every active lane updates the value at its address and gets the old one."""
     if mask == 0:
         return
+    if not is_null(warp.block.launch.trace):
+        trace_request(warp, site, mask, addresses)
+    if warp.block.launch.checks & CheckBit.WRITERS:
+        note_writers(warp, site, mask, addresses)
     place(warp, site, mask, addresses)
     raced = warp.block.launch.checks & RACES
     shadowed = warp.block.launch.checks & SHADOWED

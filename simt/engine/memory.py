@@ -17,6 +17,7 @@ from simt.engine.records import Ptr, i32, u8, u32, u64, void
 from simt.engine.segments import scope_of
 from simt.engine.shadow import shadow_read, shadow_write
 from simt.engine.state import CheckBit, Scope, Site, Warp
+from simt.engine.tracing import note_writers, trace_one, trace_request
 
 __all__ = ["load", "load_uniform", "store"]
 
@@ -28,6 +29,8 @@ def load(warp: Ptr[Warp], site: Ptr[Site], mask: u32, addresses: Ptr[u64], out: 
     """Every active lane reads at its address."""
     if mask == 0:
         return
+    if not is_null(warp.block.launch.trace):
+        trace_request(warp, site, mask, addresses)
     host = place(warp, site, mask, addresses)
     if is_null(host):
         load_lanes(warp, site, mask, addresses, out)
@@ -48,6 +51,10 @@ def store(warp: Ptr[Warp], site: Ptr[Site], mask: u32, addresses: Ptr[u64], data
     """Every active lane writes at its address."""
     if mask == 0:
         return
+    if not is_null(warp.block.launch.trace):
+        trace_request(warp, site, mask, addresses)
+    if warp.block.launch.checks & CheckBit.WRITERS:
+        note_writers(warp, site, mask, addresses)
     host = place(warp, site, mask, addresses)
     if is_null(host):
         store_lanes(warp, site, mask, addresses, data)
@@ -67,6 +74,8 @@ def load_uniform(warp: Ptr[Warp], site: Ptr[Site], mask: u32, address: u64, out:
     """Every active lane reads at one address; `out` gets one value per element. Not for local memory."""
     if mask == 0:
         return
+    if not is_null(warp.block.launch.trace):
+        trace_one(warp, site, mask, address)
     scope = scope_of(site, address)
     n_bytes = access_bytes(site)
     warp.thread.accesses += u64(popcount(mask))
