@@ -15,7 +15,7 @@ from simt.isa.shapes import same
 
 __all__ = ["ROWS"]
 
-_SECTION = "9.7.3. Floating Point Instructions: "
+_SECTION = "Floating Point Instructions: "
 _TURNS = float(np.float32(0.15915494))  # 1 / (2 pi)
 _FLOAT32_DIGITS = 0xFFFFFFFFE0000000  # of a double: what a float's mantissa holds
 _HIGH = 0xFFFFFFFF00000000

@@ -6,7 +6,7 @@ from simt.isa.op import Op, Role
 
 __all__ = ["ROWS"]
 
-_SECTION = "9.7.13. Parallel Synchronization and Communication Instructions: "
+_SECTION = "Parallel Synchronization and Communication Instructions: "
 _SPACE = "{.global,.shared,.shared::cta,.shared::cluster}"
 _SCOPE = "{.cta,.cluster,.gpu,.sys}"
 _HINT = "{.L2::cache_hint}"

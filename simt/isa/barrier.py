@@ -6,7 +6,7 @@ from simt.isa.op import Op, Role
 
 __all__ = ["ROWS"]
 
-_SECTION = "9.7.13. Parallel Synchronization and Communication Instructions: "
+_SECTION = "Parallel Synchronization and Communication Instructions: "
 _REDUCTION = "{popc.u32,and.pred,or.pred}"
 
 ROWS = (

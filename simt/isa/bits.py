@@ -10,7 +10,7 @@ from simt.ptx.types import TYPES
 
 __all__ = ["ROWS"]
 
-_INTEGER = "9.7.1. Integer Arithmetic Instructions: "
+_INTEGER = "Integer Arithmetic Instructions: "
 _NONE = 0xFFFFFFFF
 
 
@@ -315,7 +315,7 @@ ROWS = (
     Op("szext", ("szext.{clamp,wrap}.{u32,s32}",), shape=lambda form: Shape((form.type,), (form.type, U32)), eval=_szext,
        emit=_emit_szext, since=("7.6", 70), section=_INTEGER + "szext"),
     Op("prmt", ("prmt.b32{.f4e,.b4e,.rc8,.ecl,.ecr,.rc16}",), shape=of("b32", "b32", "b32", "b32"), eval=_prmt,
-       emit=_emit_prmt, since=("2.0", 20), section="9.7.9. Data Movement and Conversion Instructions: prmt"),
+       emit=_emit_prmt, since=("2.0", 20), section="Data Movement and Conversion Instructions: prmt"),
     Op("dp4a", ("dp4a.{u32,s32}.{u32,s32}",), shape=_dot_shape, eval=_dot, emit=_emit_dot, since=("5.0", 61),
        section=_INTEGER + "dp4a"),
     Op("dp2a", ("dp2a.{lo,hi}.{u32,s32}.{u32,s32}",), shape=_dot_shape, eval=_dot, emit=_emit_dot, since=("5.0", 61),

@@ -11,7 +11,7 @@ from simt.isa.shapes import PRED
 
 __all__ = ["ROWS"]
 
-_SECTION = "9.7.2. Extended-Precision Integer Arithmetic Instructions: "
+_SECTION = "Extended-Precision Integer Arithmetic Instructions: "
 
 
 def _reads(form: Form) -> bool:

@@ -11,7 +11,7 @@ from simt.ptx.types import Kind
 
 __all__ = ["COMPARISONS", "ROWS", "compared", "emit_compared"]
 
-_SECTION = "9.7.6. Comparison and Selection Instructions: "
+_SECTION = "Comparison and Selection Instructions: "
 
 _SIGNS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
           "lo": "<", "ls": "<=", "hi": ">", "hs": ">="}

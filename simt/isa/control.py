@@ -6,8 +6,8 @@ from simt.isa.op import Op, Role
 
 __all__ = ["ROWS"]
 
-_CONTROL = "9.7.12. Control Flow Instructions: "
-_OTHER = "9.7.19. Miscellaneous Instructions: "
+_CONTROL = "Control Flow Instructions: "
+_OTHER = "Miscellaneous Instructions: "
 
 ROWS = (
     Op("bra", ("bra{.uni}",), role=Role.CONTROL, section=_CONTROL + "bra"),
@@ -20,6 +20,9 @@ ROWS = (
     Op("nanosleep", ("nanosleep.u32",), role=Role.CONTROL, since=("6.3", 70), section=_OTHER + "nanosleep"),
     Op("pmevent", ("pmevent{.mask}",), role=Role.NONE, since=("1.4", 0), section=_OTHER + "pmevent",
        note="no performance monitor to trigger"),
+    Op("griddepcontrol", ("griddepcontrol.{launch_dependents,wait}",), role=Role.NONE, since=("7.8", 90),
+       section="Parallel Synchronization and Communication Instructions: griddepcontrol",
+       note="launches do not overlap, so there is nothing to wait for"),
     Op("setmaxnreg", ("setmaxnreg.{inc,dec}.sync.aligned.u32",), role=Role.NONE, since=("8.0", 90),
        section=_OTHER + "setmaxnreg", note="registers are not limited"),
 )

@@ -24,7 +24,7 @@ from simt.ptx.types import TYPES
 __all__ = ["ROWS", "emit_from_int", "emit_integral", "emit_to_float", "emit_to_int", "integral", "to_float", "to_int"]
 
 _LEAST, _SCALE = 2.0**-126, 2.0**24  # smallest normal f32; what lifts a small number clear of it
-_SECTION = "9.7.9. Data Movement and Conversion Instructions: cvt"
+_SECTION = "Data Movement and Conversion Instructions: cvt"
 
 
 def _shape(form: Form) -> Shape:
@@ -125,7 +125,27 @@ def emit_to_float(e, a, bits: int, mode: str):
         return a if width == bits else e.fpext(a, bits)
     if width == 64 and bits == 16:
         a = emit_odd(e, a)
-    return e.fptrunc(a, bits) if mode == "rn" else e.rounded("fptrunc", mode, a, bits=bits)
+    if mode == "rn":
+        return e.fptrunc(a, bits)
+    return _emit_directed_half(e, a, mode) if bits == 16 else e.rounded("fptrunc", mode, a, bits=bits)
+
+
+def _emit_directed_half(e, a, mode: str):
+    """Float to half rounded rz, rm or rp: the nearest one, or its neighbour where that lies on the wrong side.
+
+    LLVM 22 cannot narrow a vector to half under a rounding mode on a CPU without AVX-512.
+    """
+    near = e.fptrunc(a, 16)
+    back, bits = e.fpext(near, 32), e.bits(near)
+    negative = e.icmp("<", bits, 0, signed=True)
+    outward, inward = e.add(bits, 1), e.sub(bits, 1)
+    if mode == "rz":
+        wrong = e.fcmp(">", e.intrinsic("llvm.fabs", back), e.intrinsic("llvm.fabs", a))
+        neighbour = inward
+    else:
+        wrong = e.fcmp("<" if mode == "rp" else ">", back, a)
+        neighbour = e.select(negative, inward, outward) if mode == "rp" else e.select(negative, outward, inward)
+    return e.of_bits(e.select(wrong, neighbour, bits))
 
 
 def _finished(form: Form, value: np.ndarray) -> np.ndarray:
@@ -175,7 +195,10 @@ def emit_from_int(e, a, signed: bool, bits: int, mode: str):
         return emit_to_float(e, e.sitofp(a, 64) if signed else e.uitofp(a, 64), 16, mode)
     if mode == "rn" or e.width(a) < 32 or (e.width(a) == 32 and bits == 64):
         return e.sitofp(a, bits) if signed else e.uitofp(a, bits)
-    return e.rounded("sitofp" if signed else "uitofp", mode, a, bits=bits)
+    value = e.rounded("sitofp" if signed else "uitofp", mode, a, bits=bits)
+    if signed or mode != "rm":
+        return value
+    return e.intrinsic("llvm.fabs", value)  # without AVX-512 LLVM's sequence for 0 ends in 0 - 0, which is -0 here
 
 
 def _int_to_float(form, a):

@@ -22,7 +22,7 @@ from simt.isa.shapes import PRED, same
 __all__ = ["ROWS", "chosen", "emit_finished", "emit_operate", "emit_prepared", "finished", "operate",
            "prepared"]
 
-_SECTION = "9.7.3. Floating Point Instructions: "
+_SECTION = "Floating Point Instructions: "
 _INSTRUCTIONS = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv", "fma": "fma", "sqrt": "sqrt"}
 
 

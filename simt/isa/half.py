@@ -25,8 +25,8 @@ from simt.isa.shapes import PRED, same
 
 __all__ = ["ROWS"]
 
-_HALF = "9.7.4. Half Precision Floating Point Instructions: "
-_MATH = "9.7.3. Floating Point Instructions: "
+_HALF = "Half Precision Floating Point Instructions: "
+_MATH = "Floating Point Instructions: "
 
 
 def _by_half(lane):
@@ -272,16 +272,16 @@ ROWS = (
     *_both("tanh", ".approx", ".approx", 1, _TANH, _MATH, ulp=_bound(2)),
     Op("setp", (f"setp.{COMPARISONS}{_JOIN}{{.ftz}}.f16", f"setp.{COMPARISONS}{_JOIN}{{.ftz}}.f16x2.pair"),
        shape=_setp_shape, eval=_setp, emit=_emit_setp, since=("4.2", 53),
-       section="9.7.7. Half Precision Comparison Instructions: setp"),
+       section="Half Precision Comparison Instructions: setp"),
     Op("setp", (f"setp.{COMPARISONS}{_JOIN}.bf16", f"setp.{COMPARISONS}{_JOIN}.bf16x2.pair"),
        shape=_setp_shape, eval=_setp, emit=_emit_setp, since=("7.8", 90),
-       section="9.7.7. Half Precision Comparison Instructions: setp"),
+       section="Half Precision Comparison Instructions: setp"),
     Op("set", (f"set.{COMPARISONS}{_JOIN}{{.ftz}}.{{f16,u16,s16,u32,s32}}.f16",
                f"set.{COMPARISONS}{_JOIN}{{.ftz}}.{{f16x2,u32,s32}}.f16x2"),
        shape=_set_shape, eval=_set, emit=_emit_set, since=("4.2", 53),
-       section="9.7.7. Half Precision Comparison Instructions: set"),
+       section="Half Precision Comparison Instructions: set"),
     Op("set", (f"set.{COMPARISONS}{_JOIN}.{{bf16,u16,s16,u32,s32}}.bf16",
                f"set.{COMPARISONS}{_JOIN}.{{bf16x2,u32,s32}}.bf16x2"),
        shape=_set_shape, eval=_set, emit=_emit_set, since=("7.8", 90),
-       section="9.7.7. Half Precision Comparison Instructions: set"),
+       section="Half Precision Comparison Instructions: set"),
 )

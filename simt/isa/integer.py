@@ -9,7 +9,7 @@ from simt.isa.shapes import INTS, double, same, widened
 
 __all__ = ["ROWS"]
 
-_SECTION = "9.7.1. Integer Arithmetic Instructions: "
+_SECTION = "Integer Arithmetic Instructions: "
 
 
 def _signed(form: Form) -> bool:

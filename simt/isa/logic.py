@@ -10,7 +10,7 @@ from simt.ptx.types import TYPES
 
 __all__ = ["ROWS"]
 
-_LOGIC = "9.7.8. Logic and Shift Instructions: "
+_LOGIC = "Logic and Shift Instructions: "
 _BITS = "{pred,b16,b32,b64}"
 _FULL = 255
 

@@ -9,7 +9,7 @@ from simt.isa.shapes import of
 
 __all__ = ["ROWS"]
 
-_SECTION = "9.7.9. Data Movement and Conversion Instructions: "
+_SECTION = "Data Movement and Conversion Instructions: "
 _SCALARS = "{b8,b16,b32,b64,b128,u8,u16,u32,u64,s8,s16,s32,s64,f32,f64}"
 _VECTOR = "{.v2,.v4,.v8}"
 _CACHE = "{.ca,.cg,.cs,.lu,.cv}"

@@ -13,7 +13,7 @@ from simt.ptx.types import TYPES, PtxType
 
 __all__ = ["ROWS"]
 
-_SECTION = "9.7.9. Data Movement and Conversion Instructions: mov"
+_SECTION = "Data Movement and Conversion Instructions: mov"
 
 
 def _count(form: Form) -> int:

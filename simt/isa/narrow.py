@@ -23,7 +23,7 @@ from simt.ptx.types import TYPES, PtxType
 
 __all__ = ["ROWS"]
 
-_SECTION = "9.7.9. Data Movement and Conversion Instructions: cvt"
+_SECTION = "Data Movement and Conversion Instructions: cvt"
 _LARGEST = {"f16": 0x7BFF, "bf16": 0x7F7F}
 
 

@@ -8,12 +8,10 @@ names of their own, such as `mov.b64.pack2` or `setp.lt.s32.pair`, which PTX tex
 from __future__ import annotations
 
 from simt.isa.op import Form, Role
-from simt.isa.table import UnsupportedInstruction, lookup
+from simt.isa.table import INTERNAL, UnsupportedInstruction, lookup
 from simt.ptx.syntax import Instruction, Operand, Pair, Register, Special, Symbol, Vector
 
-__all__ = ["INTERNAL", "MalformedInstruction", "form_of", "operands_of"]
-
-INTERNAL = frozenset({"pair", "three", "special", "address", "pack2", "pack4", "unpack2", "unpack4"})
+__all__ = ["MalformedInstruction", "form_of", "operands_of"]
 
 
 class MalformedInstruction(ValueError):

@@ -6,11 +6,13 @@ import numpy as np
 
 from simt.isa.floating import emit_operate, operate
 from simt.isa.op import Form, Op, Shape
+from simt.isa.shapes import of
 from simt.ptx.types import TYPES
 
 __all__ = ["ROWS"]
 
-_INTEGER = "9.7.1. Integer Arithmetic Instructions: "
+_INTEGER = "Integer Arithmetic Instructions: "
+_CONVERT = "Data Movement and Conversion Instructions: cvt.pack"
 _B32 = TYPES["b32"]
 
 
@@ -73,7 +75,7 @@ def _f32x2(name: str, n_sources: int, operation: str) -> Op:
 
     modes = ".{rn,rz,rm,rp}" if name == "fma" else "{.rn,.rz,.rm,.rp}"
     return Op(name, (f"{name}{modes}{{.ftz}}.f32x2",), shape=_pair_shape(n_sources), eval=evaluate, emit=emit,
-              since=("8.6", 100), section=f"9.7.3. Floating Point Instructions: {name}")
+              since=("8.6", 100), section=f"Floating Point Instructions: {name}")
 
 
 def _lanes64(a: np.ndarray) -> np.ndarray:
@@ -112,7 +114,35 @@ def _video_shape(form: Form) -> Shape:
     return Shape((result,), (a, b, result))
 
 
+def _narrow(form: Form) -> tuple[int, bool]:
+    """(bits, is signed) of the type that `cvt.pack` converts to."""
+    return int(form.mods[2][1:]), form.mods[2][0] == "s"
+
+
+def _cvt_pack(form, a, b, c=None):
+    bits, signed = _narrow(form)
+    low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
+    upper, lower = (np.clip(x.astype(np.int64), low, high) & (1 << bits) - 1 for x in (a, b))
+    kept = 0 if c is None else c.astype(np.int64) << 2 * bits
+    return (kept | upper << bits | lower).astype(np.uint32)
+
+
+def _emit_cvt_pack(e, form, a, b, c=None):
+    bits, signed = _narrow(form)
+    low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
+    clamped = (e.intrinsic("llvm.smax", e.intrinsic("llvm.smin", x, e.const(x, high)), e.const(x, low)) for x in (a, b))
+    upper, lower = (e.and_(x, (1 << bits) - 1) for x in clamped)
+    packed = e.or_(e.shl(upper, bits), lower)
+    return packed if c is None else e.or_(packed, e.shl(c, 2 * bits))
+
+
 ROWS = (
+    Op("cvt", ("cvt.pack.sat.{u16,s16}.s32",), shape=of("b32", "s32", "s32"), eval=_cvt_pack, emit=_emit_cvt_pack,
+       since=("6.5", 72), section=_CONVERT),
+    Op("cvt", ("cvt.pack.sat.{u8,s8}.s32.b32",), shape=of("b32", "s32", "s32", "b32"), eval=_cvt_pack,
+       emit=_emit_cvt_pack, since=("6.5", 72), section=_CONVERT),
+    Op("cvt", ("cvt.pack.sat.{u2,s2,u4,s4}.s32.b32",), shape=of("b32", "s32", "s32", "b32"), eval=_cvt_pack,
+       emit=_emit_cvt_pack, since=("6.5", 75), section=_CONVERT),
     Op("add", ("add.{u16x2,s16x2}",), shape=_words(2), eval=_by_words(lambda a, b: a + b),
        emit=_emit_by_words(lambda e, form, a, b: e.add(a, b)), since=("8.0", 90), section=_INTEGER + "add"),
     *(
@@ -125,6 +155,6 @@ ROWS = (
     _f32x2("mul", 2, "mul"),
     _f32x2("fma", 3, "fma"),
     Op("vabsdiff4", ("vabsdiff4.{u32,s32}.{u32,s32}.{u32,s32}{.sat,.add}",), shape=_video_shape, eval=_vabsdiff4,
-       emit=_emit_vabsdiff4, since=("3.0", 30), section="9.7.20. Video Instructions: vabsdiff4",
+       emit=_emit_vabsdiff4, since=("3.0", 30), section="Video Instructions: vabsdiff4",
        note="without byte selectors and masks; results of bytes below -128 or above the range wrap unless .sat"),
 )

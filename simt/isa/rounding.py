@@ -13,11 +13,12 @@ from fractions import Fraction
 import numpy as np
 
 __all__ = [
-    "CANONICAL", "canonical", "emit_canonical", "emit_flush", "emit_flush_result", "emit_odd", "emit_odd_sum", "emit_saturate", "exact",
+    "CANONICAL", "canonical", "emit_canonical", "emit_flush", "emit_flush_result", "emit_odd", "emit_odd_sum",
+    "emit_saturate", "exact",
     "flush", "flush_result", "mode_of", "odd_float32", "odd_sum", "rounded", "saturate",
 ]
 
-CANONICAL = {16: 0x7FFF, 32: 0x7FFFFFFF, 64: 0x7FFFFFFFFFFFFFFF}  # PTX ISA 9.7.3, the NaN that arithmetic makes
+CANONICAL = {16: 0x7FFF, 32: 0x7FFFFFFF, 64: 0x7FFFFFFFFFFFFFFF}  # PTX ISA, the NaN that arithmetic makes
 
 # How `flush_result` scales: the operations whose small results are rounded at all, and which sources grow.
 _SCALE = 2.0**24

@@ -33,12 +33,15 @@ from simt.isa import (
 from simt.isa.op import Form, Op, forms_of
 from simt.ptx.types import TYPES
 
-__all__ = ["FAMILIES", "ROWS", "TABLE", "UnsupportedInstruction", "lookup"]
+__all__ = ["FAMILIES", "INTERNAL", "ROWS", "TABLE", "UnsupportedInstruction", "choices", "lookup"]
 
 FAMILIES = (
     integer, carry, bits, floating, half, approx, logic, compare, move, convert, narrow,
     packed, special, memory, atomics, control, barrier, warp,
 )
+# Modifiers that only the table uses, for forms that an instruction's operands tell apart (`simt.isa.operands`).
+INTERNAL = frozenset({"pair", "three", "special", "address", "pack2", "pack4", "unpack2", "unpack4"})
+
 ROWS: tuple[Op, ...] = tuple(row for family in FAMILIES for row in family.ROWS)
 
 
@@ -60,7 +63,7 @@ def _rows_by_name() -> dict[str, list[Op]]:
 
 
 @cache
-def _choices(pattern: str) -> tuple[tuple[str, ...], ...]:
+def choices(pattern: str) -> tuple[tuple[str, ...], ...]:
     """A pattern as a sequence of alternatives."""
     parts = []
     for index, part in enumerate(pattern.replace("}", "{").split("{")):
@@ -69,10 +72,10 @@ def _choices(pattern: str) -> tuple[tuple[str, ...], ...]:
     return tuple(parts)
 
 
-def _matches(choices: tuple[tuple[str, ...], ...], text: str) -> bool:
-    if not choices:
+def _matches(parts: tuple[tuple[str, ...], ...], text: str) -> bool:
+    if not parts:
         return not text
-    return any(text.startswith(item) and _matches(choices[1:], text[len(item):]) for item in choices[0])
+    return any(text.startswith(item) and _matches(parts[1:], text[len(item):]) for item in parts[0])
 
 
 @cache
@@ -80,7 +83,7 @@ def lookup(opcode: str) -> Form:
     """The form called `opcode`; raises `UnsupportedInstruction`, naming the nearest known forms."""
     name, *mods = opcode.split(".")
     for row in _rows_by_name().get(name, ()):
-        if any(_matches(_choices(pattern), opcode) for pattern in row.forms):
+        if any(_matches(choices(pattern), opcode) for pattern in row.forms):
             return Form(opcode, row, tuple(mods), tuple(TYPES[mod] for mod in mods if mod in TYPES))
     raise UnsupportedInstruction(opcode, _nearest(opcode, name))
 
@@ -89,7 +92,8 @@ def _nearest(opcode: str, name: str) -> tuple[str, ...]:
     rows = _rows_by_name()
     if name not in rows:
         return tuple(difflib.get_close_matches(name, rows, 3))
-    known = [form.opcode for row in rows[name] for form in islice(forms_of(row), 500)]
+    forms = (form for row in rows[name] for form in islice(forms_of(row), 500))
+    known = [form.opcode for form in forms if INTERNAL.isdisjoint(form.mods)]
     return tuple(difflib.get_close_matches(opcode, known, 3))
 
 

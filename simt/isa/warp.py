@@ -6,8 +6,8 @@ from simt.isa.op import Op, Role
 
 __all__ = ["ROWS"]
 
-_MOVE = "9.7.9. Data Movement and Conversion Instructions: "
-_SECTION = "9.7.13. Parallel Synchronization and Communication Instructions: "
+_MOVE = "Data Movement and Conversion Instructions: "
+_SECTION = "Parallel Synchronization and Communication Instructions: "
 
 ROWS = (
     Op("shfl", ("shfl.sync.{up,down,bfly,idx}.b32",), role=Role.WARP, since=("6.0", 30), section=_MOVE + "shfl.sync"),

@@ -92,7 +92,10 @@ def assembly(forms: Iterable[Form], triple: str, cpu: str, features: str = "") -
     """Machine code, as text, of the forms' functions for another CPU."""
     module = _module(forms)
     module.triple = triple
-    machine = llvm.Target.from_triple(triple).create_target_machine(cpu=cpu, features=features, opt=0)
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    target = llvm.Target.from_triple(triple)
+    machine = target.create_target_machine(cpu=cpu, features=features, opt=0, reloc="static", codemodel="small")
     return machine.emit_assembly(llvm.parse_assembly(str(module)))
 
 
@@ -112,11 +115,11 @@ class Compiled:
         return results
 
 
-def compiled(forms: Iterable[Form], opt: int = 0) -> Compiled:
-    """The forms' functions, compiled for this machine."""
+def compiled(forms: Iterable[Form], cpu: str = "", features: str = "", opt: int = 0) -> Compiled:
+    """The forms' functions, compiled for this machine, or for an older CPU of its kind."""
     module = llvm.parse_assembly(str(_module(forms)))
     machine = llvm.Target.from_default_triple().create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=opt)
+        cpu=cpu or llvm.get_host_cpu_name(), features=features if cpu else llvm.get_host_cpu_features().flatten(), opt=opt)
     engine = llvm.create_mcjit_compiler(module, machine)
     engine.finalize_object()
     return Compiled(engine)

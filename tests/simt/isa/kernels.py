@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from simt.isa.op import Form, Shape
-from simt.isa.operands import INTERNAL
+from simt.isa.table import INTERNAL
 from simt.ptx.types import Kind, PtxType
 
 __all__ = ["IMMEDIATES", "entry", "module_for", "ptx_for"]

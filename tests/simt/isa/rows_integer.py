@@ -141,6 +141,8 @@ ROWS = (
     *rows("add.u16x2 add.s16x2", "0x0001ffff 0x00010001 = 0x00020000"),
     *rows("min.s16x2", "0x0001ffff 0xffff0001 = 0xffffffff"), *rows("min.u16x2", "0x0001ffff 0xffff0001 = 0x00010001"),
     *rows("max.s16x2", "0x0001ffff 0xffff0001 = 0x00010001"), *rows("max.s16x2.relu", "0xfffe8000 0xffffffff = 0"),
+    *rows("cvt.pack.sat.u16.s32", "70000 -1 = 0xffff0000", "1 2 = 0x00010002"), *rows("cvt.pack.sat.s16.s32", "70000 -1 = 0x7fffffff"),
+    *rows("cvt.pack.sat.s8.s32.b32", "300 -300 0x12345678 = 0x56787f80"), *rows("cvt.pack.sat.u4.s32.b32", "20 3 1 = 0x1f3"),
     *rows("vabsdiff4.u32.u32.u32", "0x01ff0080 0x02000180 0 = 0x01ff0100"),
     *rows("vabsdiff4.u32.u32.u32.add", "0x01ff0080 0x02000180 5 = 262"),
     *rows("vabsdiff4.u32.s32.s32", "0x807f00ff 0x7f800001 0 = 0xffff0002"),
