@@ -26,19 +26,24 @@ def move(target: Ptr[u8], source: Ptr[u8], n_bytes: i32) -> void:
 
 
 @native
+def move_lane(target: Ptr[u8], source: Ptr[u8], size: i32, n: i32, target_step: i32, source_step: i32) -> void:
+    """Copies n elements of one lane, each a step after the one before."""
+    for element in range(n):
+        move(target + element * target_step, source + element * source_step, size)
+
+
+@native
 def lane_from(site: Ptr[Site], lane: u32, host: Ptr[u8], out: Ptr[u8]) -> void:
     """One lane's elements from host memory."""
     size = site.element_bytes
-    for element in range(site.n_elements):
-        move(out + (element * 32 + i32(lane)) * size, host + element * size, size)
+    move_lane(out + i32(lane) * size, host, size, site.n_elements, 32 * size, size)
 
 
 @native
 def lane_to(site: Ptr[Site], lane: u32, host: Ptr[u8], data: Ptr[u8]) -> void:
     """One lane's elements to host memory."""
     size = site.element_bytes
-    for element in range(site.n_elements):
-        move(host + element * size, data + (element * 32 + i32(lane)) * size, size)
+    move_lane(host, data + i32(lane) * size, size, site.n_elements, size, 32 * size)
 
 
 @native
@@ -52,17 +57,18 @@ def fill_lane(site: Ptr[Site], lane: u32, out: Ptr[u8]) -> void:
 @native
 def gather(site: Ptr[Site], mask: u32, host: Ptr[u8], out: Ptr[u8]) -> void:
     """Reads every active lane at the pattern's distance from `host`."""
-    if site.pattern_shape == CONTIGUOUS:
-        if site.n_elements == 1:
-            copy_row(out, host, site.element_bytes)
-        elif site.element_bytes == 4:
-            split_words(out, host, site.n_elements)
-        else:
-            gather_lanes(site, mask, host, out)
-    elif site.element_bytes == 4 and site.n_elements == 1 and site.pattern_shape == BROADCAST:
+    size = site.element_bytes
+    n = site.n_elements
+    if site.pattern_shape == CONTIGUOUS and n == 1:
+        copy_row(out, host, size)
+    elif site.pattern_shape == CONTIGUOUS and size == 4:
+        split_words(out, host, n)
+    elif size == 4 and n == 4:
+        gather_quads(cast(Ptr[u32], out), host, addr(site.pattern), mask)
+    elif size == 4 and n == 1 and site.pattern_shape == BROADCAST:
         spread_word(cast(Ptr[u32], out), cast(Ptr[u32], host)[0])
-    elif site.element_bytes == 4 and site.n_elements == 1 and mask == 0xFFFFFFFF:
-        gather_words(cast(Ptr[u32], out), host, addr(site.pattern))
+    elif size == 4 and n == 1:
+        gather_words(cast(Ptr[u32], out), host, addr(site.pattern), mask)
     else:
         gather_lanes(site, mask, host, out)
 
@@ -119,30 +125,66 @@ def spread_word(out: Ptr[u32], word: u32) -> void:
 
 
 @native
-def gather_words(out: Ptr[u32], host: Ptr[u8], relative: Ptr[i64]) -> void:
-    for lane in range(32):
-        out[lane] = cast(Ptr[u32], host + relative[lane])[0]
+def gather_words(out: Ptr[u32], host: Ptr[u8], relative: Ptr[i64], mask: u32) -> void:
+    if mask == 0xFFFFFFFF:
+        for lane in range(32):
+            out[lane] = cast(Ptr[u32], host + relative[lane])[0]
+        return
+    lanes = mask
+    while lanes != 0:
+        active = trailing_zeros(lanes)
+        out[active] = cast(Ptr[u32], host + relative[active])[0]
+        lanes &= lanes - 1
+
+
+@native
+def gather_quads(out: Ptr[u32], host: Ptr[u8], relative: Ptr[i64], mask: u32) -> void:
+    """Vectors of four words."""
+    lanes = mask
+    while lanes != 0:
+        lane = i64(trailing_zeros(lanes))
+        quad = cast(Ptr[u32], host + relative[lane])
+        out[lane] = quad[0]
+        out[lane + 32] = quad[1]
+        out[lane + 64] = quad[2]
+        out[lane + 96] = quad[3]
+        lanes &= lanes - 1
+
+
+@native
+def scatter_words(host: Ptr[u8], data: Ptr[u32], relative: Ptr[i64], mask: u32) -> void:
+    lanes = mask
+    while lanes != 0:
+        lane = trailing_zeros(lanes)
+        cast(Ptr[u32], host + relative[lane])[0] = data[lane]
+        lanes &= lanes - 1
 
 
 @native
 def gather_lanes(site: Ptr[Site], mask: u32, host: Ptr[u8], out: Ptr[u8]) -> void:
+    size = site.element_bytes
+    n = site.n_elements
     lanes = mask
     while lanes != 0:
         lane = trailing_zeros(lanes)
-        lane_from(site, lane, host + site.pattern[lane], out)
+        move_lane(out + i32(lane) * size, host + site.pattern[lane], size, n, 32 * size, size)
         lanes &= lanes - 1
 
 
 @native
 def scatter(site: Ptr[Site], mask: u32, host: Ptr[u8], data: Ptr[u8]) -> void:
     """Writes every active lane at the pattern's distance from `host`; of lanes on one address the last stays."""
-    if site.pattern_shape == CONTIGUOUS and site.n_elements == 1:
-        copy_row(host, data, site.element_bytes)
-    elif site.pattern_shape == CONTIGUOUS and site.element_bytes == 4:
-        join_words(host, data, site.n_elements)
+    size = site.element_bytes
+    n = site.n_elements
+    if site.pattern_shape == CONTIGUOUS and n == 1:
+        copy_row(host, data, size)
+    elif site.pattern_shape == CONTIGUOUS and size == 4:
+        join_words(host, data, n)
+    elif size == 4 and n == 1:
+        scatter_words(host, cast(Ptr[u32], data), addr(site.pattern), mask)
     else:
         lanes = mask
         while lanes != 0:
             lane = trailing_zeros(lanes)
-            lane_to(site, lane, host + site.pattern[lane], data)
+            move_lane(host + site.pattern[lane], data + i32(lane) * size, size, n, size, 32 * size)
             lanes &= lanes - 1

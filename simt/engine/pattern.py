@@ -65,6 +65,7 @@ def learn_pattern(site: Ptr[Site], mask: u32, addresses: Ptr[u64], base: u64) ->
         site.pattern_shape = BROADCAST
     if low < -FAR_BYTES or high > FAR_BYTES:
         site.pattern_shape = FAR
+    site.run_count = -2
     memset(addr(site.pattern_costs), 0, 40)
 
 

@@ -10,17 +10,19 @@ from __future__ import annotations
 from simt.engine.findings import GLOBAL_RMW
 from simt.engine.moves import lane_to
 from simt.engine.native import native
-from simt.engine.pattern import CONTIGUOUS, access_bytes
+from simt.engine.pattern import access_bytes
 from simt.engine.races_global import (
     GLOBAL_COLUMNS,
     READ,
+    WRITE,
+    fill_entries,
     is_mine,
+    keep_readers,
+    quiet_global,
     read_global,
     report_global,
     several_read,
     site_at,
-    sweep_global_read,
-    sweep_global_write,
     write_global,
 )
 from simt.engine.races_shared import (
@@ -30,14 +32,16 @@ from simt.engine.races_shared import (
     SITE_SHIFT,
     STRONG,
     make_id,
+    quiet_shared,
     read_shared,
     sweep_read,
     sweep_write,
     write_shared,
 )
 from simt.engine.records import Ptr, b1, i32, i64, u8, u32, u64, void
+from simt.engine.runs import runs_of
 from simt.engine.shadow import lane_nibble
-from simt.engine.state import Access, Block, CheckBit, Scope, Site, SiteFlag, Warp
+from simt.engine.state import Access, Block, CheckBit, Scope, Segment, SegmentFlag, Site, SiteFlag, Warp
 
 __all__ = ["RACES", "RACE_WORD_BYTES", "SHARED_RACE_WORD_BYTES", "fence", "start_races", "watch_lane", "watch_read",
            "watch_uniform", "watch_write"]  # fmt: skip
@@ -85,7 +89,8 @@ def watched(warp: Ptr[Warp], site: Ptr[Site], scope: i32) -> b1:
     if scope == Scope.SHARED:
         return b1(checks & CheckBit.RACE_SHARED != 0) and not is_null(warp.block.shared_races)
     if scope == Scope.GLOBAL:
-        return b1(checks & CheckBit.RACE_GLOBAL != 0) and not is_null(site.segment.races)
+        if checks & CheckBit.RACE_GLOBAL and not is_null(site.segment.races):
+            return site.segment.flags & SegmentFlag.INPUT == 0  # a write to an input is a finding of its own
     return False
 
 
@@ -99,15 +104,6 @@ def strength(site: Ptr[Site]) -> u32:
 
 
 @native
-def words_shift(site: Ptr[Site]) -> i32:
-    """log2 of whole words a lane accesses when all lanes lie side by side, else -1."""
-    n_bytes = access_bytes(site)
-    if site.pattern_shape == CONTIGUOUS and n_bytes >= 4:
-        return i32(trailing_zeros(n_bytes)) - 2
-    return -1
-
-
-@native
 def watch_read(warp: Ptr[Warp], site: Ptr[Site], mask: u32, scope: i32) -> void:
     """A load that `place` accepted."""
     kind = strength(site)
@@ -115,8 +111,7 @@ def watch_read(warp: Ptr[Warp], site: Ptr[Site], mask: u32, scope: i32) -> void:
         race_acquire(warp)
     if not watched(warp, site, scope):
         return
-    shift = words_shift(site)
-    if shift >= 0 and sweep(warp, site, scope, make_id(warp, site, 0, 15, kind), shift, 0):
+    if sweep_runs(warp, site, scope, kind, 0):
         return
     if site.pattern_low == 0 and site.pattern_high == i64(access_bytes(site)):
         read_lanes_at(warp, site, mask, scope, kind, site.aim_offset)
@@ -139,17 +134,59 @@ def watch_uniform(warp: Ptr[Warp], site: Ptr[Site], mask: u32, scope: i32) -> vo
 
 
 @native
-def sweep(warp: Ptr[Warp], site: Ptr[Site], scope: i32, id: u32, shift: i32, writes: i32) -> b1:
-    """Settles a row of untouched words at once, else answers false."""
+def run_id(warp: Ptr[Warp], site: Ptr[Site], run: i32, kind: u32) -> u32:
+    """The id of a run's first word."""
+    id = make_id(warp, site, u32(site.run_lane[run]), 15, kind)
+    if site.run_several[run] != 0:
+        return id | OTHER_LANES
+    return id
+
+
+@native
+def run_step(site: Ptr[Site], run: i32) -> u32:
+    """log2 of the words of one lane; so great that the lane stays the same where words belong to several."""
+    if site.run_several[run] != 0:
+        return 31
+    return u32(trailing_zeros(access_bytes(site))) - 2
+
+
+@native
+def sweep_runs(warp: Ptr[Warp], site: Ptr[Site], scope: i32, kind: u32, writes: i32) -> b1:
+    """Settles a request whose words no other lane touched lately run by run; else answers false and does nothing."""
+    n_runs = runs_of(site)
     first = i64(site.aim_offset >> 2)
-    n = i32(32) << shift
-    if scope == Scope.SHARED:
-        if writes != 0:
-            return sweep_write(warp, id, first, n, u32(shift))
-        return sweep_read(warp, id, first, n, u32(shift))
+    for run in range(n_runs):
+        start = first + site.run_first[run]
+        id = run_id(warp, site, run, kind)
+        step = run_step(site, run)
+        if writes != 0 and site.run_several[run] != 0:
+            return False
+        if scope == Scope.SHARED:
+            if not quiet_shared(warp, id, start, site.run_words[run], step, writes):
+                return False
+        elif not quiet_global(warp, site.segment, id, start, site.run_words[run], step, writes):
+            return False
+    for run in range(n_runs):
+        start = first + site.run_first[run]
+        id = run_id(warp, site, run, kind)
+        if scope != Scope.SHARED:
+            sweep_global(warp, site.segment, id, start, site.run_words[run], run_step(site, run), writes)
+        elif writes != 0:
+            sweep_write(warp, id, start, site.run_words[run], run_step(site, run))
+        else:
+            sweep_read(warp, id, start, site.run_words[run], run_step(site, run))
+    return n_runs != 0
+
+
+@native
+def sweep_global(
+    warp: Ptr[Warp], segment: Ptr[Segment], id: u32, first: i64, n: i32, per_lane: u32, writes: i32
+) -> void:
     if writes != 0:
-        return sweep_global_write(warp, site.segment, id, first, n, u32(shift))
-    return sweep_global_read(warp, site.segment, id, first, n, u32(shift))
+        fill_entries(warp, segment, WRITE, first, n, id, per_lane)
+    else:
+        keep_readers(warp, segment, id, first, n)
+        fill_entries(warp, segment, READ, first, n, id, per_lane)
 
 
 @native
@@ -172,8 +209,7 @@ def watch_write(warp: Ptr[Warp], site: Ptr[Site], mask: u32, scope: i32, host: P
     """A store that `place` accepted, before it changes memory."""
     kind = strength(site)
     if watched(warp, site, scope):
-        shift = words_shift(site)
-        if shift < 0 or not sweep(warp, site, scope, make_id(warp, site, 0, 15, kind), shift, 1):
+        if not sweep_runs(warp, site, scope, kind, 1):
             write_lanes(warp, site, mask, scope, kind, host, data)
     if kind != 0:
         race_release(warp, site)

@@ -14,11 +14,13 @@ from __future__ import annotations
 from simt.engine.findings import ATOMIC_READ, GLOBAL_RMW, GLOBAL_RW, GLOBAL_WW, note
 from simt.engine.native import native
 from simt.engine.races_shared import (
+    ALONE,
     ATOMIC,
     BYTES,
     LANE_SHIFT,
     OTHER_LANES,
     SITE_SHIFT,
+    WARP_SHIFT,
     both_strong,
     lane_of_id,
     warp_of_id,
@@ -26,7 +28,7 @@ from simt.engine.races_shared import (
 from simt.engine.records import Ptr, b1, i32, i64, u32, u64, void
 from simt.engine.state import Segment, Warp
 
-__all__ = ["GLOBAL_COLUMNS", "read_global", "sweep_global_read", "sweep_global_write", "write_global"]
+__all__ = ["GLOBAL_COLUMNS", "fill_entries", "keep_readers", "quiet_global", "read_global", "write_global"]
 
 GLOBAL_COLUMNS = 12
 WRITE, READ, READ_BEFORE = 0, 4, 8  # first column of an entry: block + 1, clock, epoch, id
@@ -151,16 +153,52 @@ def check_readers(warp: Ptr[Warp], segment: Ptr[Segment], id: u32, word: i64, co
 
 
 @native
-def untouched(segment: Ptr[Segment], column: i64, first: i64, n: i32) -> b1:
+def quiet_global(warp: Ptr[Warp], segment: Ptr[Segment], id: u32, first: i64, n: i32, per_lane: u32, writes: i32) -> b1:
+    """No other lane wrote a word of a run in this launch, nor, when it is to be written, read it."""
+    if writes == 0:
+        return untouched(warp, segment, WRITE, id, first, n, per_lane)
+    return (
+        untouched(warp, segment, WRITE, id, first, n, per_lane)
+        and untouched(warp, segment, READ, id, first, n, per_lane)
+        and untouched(warp, segment, READ_BEFORE, id, first, n, per_lane)
+    )
+
+
+@native
+def untouched(warp: Ptr[Warp], segment: Ptr[Segment], column: i64, id: u32, first: i64, n: i32, per_lane: u32) -> b1:
+    """The entries of a run are empty or of the same lane that accesses it now."""
+    block = u32(warp.block.linear) + 1
     blocks = entry(segment, column, first)
-    seen: u32 = 0
+    ids = entry(segment, column + ID, first)
+    hits: u32 = 0
     for i in range(n):
-        seen |= blocks[i]
-    return seen == 0
+        new = id + ((u32(i) >> per_lane) << LANE_SHIFT)
+        other = u32(blocks[i] != block) | u32((ids[i] ^ new) & ALONE != 0)
+        hits |= u32(blocks[i] != 0) & other
+    return hits == 0
+
+
+@native
+def keep_readers(warp: Ptr[Warp], segment: Ptr[Segment], id: u32, first: i64, n: i32) -> void:
+    """Readers of other warps move to the second place, before new ones take the first."""
+    block = u32(warp.block.linear) + 1
+    blocks = entry(segment, READ, first)
+    ids = entry(segment, READ + ID, first)
+    moved: u32 = 0
+    for i in range(n):
+        moved |= u32(blocks[i] != 0) & (u32(blocks[i] != block) | u32((ids[i] ^ id) & (31 << WARP_SHIFT) != 0))
+    if moved == 0:
+        return
+    for part in range(4):
+        newer = entry(segment, READ + part, first)
+        older = entry(segment, READ_BEFORE + part, first)
+        for i in range(n):
+            older[i] = newer[i]
 
 
 @native
 def fill_entries(warp: Ptr[Warp], segment: Ptr[Segment], column: i64, first: i64, n: i32, id: u32, per_lane: u32) -> void:
+    """Notes the access at hand for `n` neighbouring words, 2 ** `per_lane` a lane from the lane of `id` on."""
     block = u32(warp.block.linear) + 1
     clock = u32(warp.block.launch.race_epoch)
     epoch = u32(warp.block.epoch)
@@ -173,21 +211,3 @@ def fill_entries(warp: Ptr[Warp], segment: Ptr[Segment], column: i64, first: i64
         clocks[i] = clock
         epochs[i] = epoch
         ids[i] = id + ((u32(i) >> per_lane) << LANE_SHIFT)
-
-
-@native
-def sweep_global_read(warp: Ptr[Warp], segment: Ptr[Segment], id: u32, first: i64, n: i32, per_lane: u32) -> b1:
-    """`n` whole neighbouring words are read; false, and nothing done, when one was touched before."""
-    if not untouched(segment, WRITE, first, n) or not untouched(segment, READ, first, n):
-        return False
-    fill_entries(warp, segment, READ, first, n, id, per_lane)
-    return True
-
-
-@native
-def sweep_global_write(warp: Ptr[Warp], segment: Ptr[Segment], id: u32, first: i64, n: i32, per_lane: u32) -> b1:
-    """As `sweep_global_read` for writes."""
-    if not untouched(segment, WRITE, first, n) or not untouched(segment, READ, first, n):
-        return False
-    fill_entries(warp, segment, WRITE, first, n, id, per_lane)
-    return True

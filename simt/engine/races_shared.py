@@ -13,7 +13,7 @@ from simt.engine.native import native
 from simt.engine.records import Ptr, b1, i32, i64, u32, u64, void
 from simt.engine.state import Site, Warp
 
-__all__ = ["SHARED_COLUMNS", "read_shared", "sweep_read", "sweep_write", "write_shared"]
+__all__ = ["SHARED_COLUMNS", "quiet_shared", "read_shared", "sweep_read", "sweep_write", "write_shared"]
 
 SHARED_COLUMNS = 6
 WRITE_EPOCH, WRITE_SYNC, WRITER, READ_EPOCH, READ_SYNC, READER = range(SHARED_COLUMNS)
@@ -27,6 +27,7 @@ LANE_SHIFT = 11
 PLACE = 0x3FF << WARP_SHIFT  # warp and lane
 OTHER_WARPS = 1 << 16
 OTHER_LANES = 1 << 17
+ALONE = PLACE | OTHER_WARPS | OTHER_LANES  # equal here: the same single lane
 SITE_SHIFT = 18
 
 
@@ -160,16 +161,29 @@ def check_after_read(warp: Ptr[Warp], id: u32, reader: u32, read_at: u32, word: 
 
 
 @native
-def sweep_read(warp: Ptr[Warp], id: u32, first: i64, n: i32, per_lane: u32) -> b1:
-    """`n` whole neighbouring words, 2 ** `per_lane` a lane, are read; false, and nothing done, when one was written."""
+def quiet_shared(warp: Ptr[Warp], id: u32, first: i64, n: i32, per_lane: u32, writes: i32) -> b1:
+    """No other lane wrote a word of a run in this epoch, nor, when it is to be written, read it."""
     epoch = u32(warp.block.epoch)
-    sync = u32(warp.sync_epoch)
     written = column(warp, WRITE_EPOCH) + first
+    writers = column(warp, WRITER) + first
     hits: u32 = 0
     for i in range(n):
-        hits |= u32(written[i] == epoch)
-    if hits != 0:
-        return False
+        new = id + ((u32(i) >> per_lane) << LANE_SHIFT)
+        hits |= u32(written[i] == epoch) & u32((writers[i] ^ new) & ALONE != 0)
+    if writes != 0:
+        reads = column(warp, READ_EPOCH) + first
+        readers = column(warp, READER) + first
+        for i in range(n):
+            new = id + ((u32(i) >> per_lane) << LANE_SHIFT)
+            hits |= u32(reads[i] == epoch) & u32((readers[i] ^ new) & ALONE != 0)
+    return hits == 0
+
+
+@native
+def sweep_read(warp: Ptr[Warp], id: u32, first: i64, n: i32, per_lane: u32) -> void:
+    """Notes the reader of `n` neighbouring words, 2 ** `per_lane` a lane from the lane of `id` on."""
+    epoch = u32(warp.block.epoch)
+    sync = u32(warp.sync_epoch)
     epochs = column(warp, READ_EPOCH) + first
     syncs = column(warp, READ_SYNC) + first
     readers = column(warp, READER) + first
@@ -185,25 +199,17 @@ def sweep_read(warp: Ptr[Warp], id: u32, first: i64, n: i32, per_lane: u32) -> b
         readers[i] = select(same_epoch, merged, new)
         syncs[i] = select(b1(same_epoch & (not same_warp)), syncs[i], sync)
         epochs[i] = epoch
-    return True
 
 
 @native
-def sweep_write(warp: Ptr[Warp], id: u32, first: i64, n: i32, per_lane: u32) -> b1:
-    """As `sweep_read` for writes: false, and nothing done, when one of the words was touched in this epoch."""
+def sweep_write(warp: Ptr[Warp], id: u32, first: i64, n: i32, per_lane: u32) -> void:
+    """As `sweep_read` for writes to words that were quiet."""
     epoch = u32(warp.block.epoch)
     sync = u32(warp.sync_epoch)
     written = column(warp, WRITE_EPOCH) + first
-    reads = column(warp, READ_EPOCH) + first
-    hits: u32 = 0
-    for i in range(n):
-        hits |= u32((written[i] == epoch) | (reads[i] == epoch))
-    if hits != 0:
-        return False
     syncs = column(warp, WRITE_SYNC) + first
     writers = column(warp, WRITER) + first
     for i in range(n):
         written[i] = epoch
         syncs[i] = sync
         writers[i] = id + ((u32(i) >> per_lane) << LANE_SHIFT)
-    return True

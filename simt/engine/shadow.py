@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from simt.engine.findings import INIT_GLOBAL, INIT_LOCAL, INIT_SHARED, record
 from simt.engine.native import native
-from simt.engine.pattern import BROADCAST, CONTIGUOUS, access_bytes
+from simt.engine.pattern import CONTIGUOUS, access_bytes
 from simt.engine.records import Ptr, b1, i32, u8, u32, u64, void
+from simt.engine.runs import runs_of
 from simt.engine.state import CheckBit, Scope, SegmentFlag, Site, Warp
 
 __all__ = ["lane_mark", "lane_ready", "shadow_kind", "shadow_read", "shadow_write"]
@@ -108,14 +109,36 @@ def shadow_read(warp: Ptr[Warp], site: Ptr[Site], mask: u32, scope: i32, address
             read_lanes(warp, site, mask, scope, address, kind)
         if kind & SegmentFlag.INPUT:
             row_mark(words, n_words, READ)
-    elif site.pattern_shape == BROADCAST:
-        if not (kind & UNSET) or lane_ready(site.aim_words, site.aim_offset, access_bytes(site)):
-            if kind & SegmentFlag.INPUT:
-                lane_mark(site.aim_words, site.aim_offset, access_bytes(site), READ)
-        else:
-            read_lanes(warp, site, mask, scope, address, kind)
-    else:
+        return
+    n_runs = runs_of(site)
+    if n_runs == 0 or (kind & UNSET and not runs_ready(site, words, n_runs)):
         read_lanes(warp, site, mask, scope, address, kind)
+    elif kind & SegmentFlag.INPUT:
+        mark_runs(site, words, n_runs, READ)
+
+
+@native
+def runs_ready(site: Ptr[Site], words: Ptr[u8], n_runs: i32) -> b1:
+    for run in range(n_runs):
+        start = words + site.run_first[run]
+        n = site.run_words[run]
+        if not row_ready(start, n & ~7):
+            return False
+        for word in range(n & ~7, n):
+            if start[word] & 15 != 15:
+                return False
+    return True
+
+
+@native
+def mark_runs(site: Ptr[Site], words: Ptr[u8], n_runs: i32, bits: u8) -> void:
+    for run in range(n_runs):
+        start = words + site.run_first[run]
+        n = site.run_words[run]
+        row_mark(start, n & ~7, u64(bits))
+        for word in range(n & ~7, n):
+            if start[word] & bits != bits:
+                start[word] |= bits
 
 
 @native
@@ -153,6 +176,10 @@ def shadow_write(warp: Ptr[Warp], site: Ptr[Site], mask: u32, scope: i32) -> voi
     n_words = row_words(site)
     if n_words != 0:
         row_mark(site.aim_words + (site.aim_offset >> 2), n_words, WRITTEN)
+        return
+    n_runs = runs_of(site)
+    if n_runs != 0:
+        mark_runs(site, site.aim_words + (site.aim_offset >> 2), n_runs, WRITTEN)
         return
     lanes = mask
     while lanes != 0:

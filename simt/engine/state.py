@@ -138,6 +138,12 @@ class Site(Record):
     aim_words: Ptr[u8]  # shadow of the whole buffer, or null
     pattern_costs: Array[u8, 40]
     atomic_type: i32  # code in ATOMIC_TYPES
+    # The pattern's distinct words as runs, see simt.engine.runs. Count: below 0 not looked for yet.
+    run_count: i32
+    run_first: Array[i64, 32]
+    run_words: Array[i32, 32]
+    run_lane: Array[i32, 32]
+    run_several: Array[i32, 32]
 
 
 class Finding(Record):

@@ -9,6 +9,7 @@ from simt.codegen.jit import compile_ir
 from simt.engine import atomics, memory
 from simt.engine.findings import CHECKS
 from simt.engine.native import build_module
+from simt.engine.races import RACE_WORD_BYTES, SHARED_RACE_WORD_BYTES, fence
 from simt.engine.state import (
     GLOBAL_BASE,
     Access,
@@ -71,12 +72,14 @@ class Machine:
         block.warps, block.n_warps = ctypes.addressof(self.warp_records), warps
         block.shared, block.shared_words = pointer(self.shared), pointer(self.shared_words)
         block.local, block.local_words = pointer(self.local), pointer(self.local_words)
+        self.shared_races = np.zeros((self.launch.shared_bytes // 4 + 1) * SHARED_RACE_WORD_BYTES, np.uint8)
+        block.shared_races = pointer(self.shared_races)
         block.linear = block.x = index
         block.epoch = 1
         for number, warp in enumerate(self.warp_records):
             warp.block, warp.thread = ctypes.addressof(block), ctypes.addressof(self.thread)
             warp.index, warp.full, warp.alive = number, ALL, ALL
-        self.kept += [self.warp_records, self.shared, self.shared_words, self.local, self.local_words]
+        self.kept += [self.shared_races, self.warp_records, self.shared, self.shared_words, self.local, self.local_words]
         block.records = self.warp_records
         return block
 
@@ -88,7 +91,9 @@ class Machine:
         segment.words, segment.flags, segment.index = pointer(words), flags, len(self.segments)
         self.next_base += (array.nbytes + 255) // 256 * 256 + GUARD
         self.segments[name] = (segment, words)
-        self.kept.append(array)
+        races = np.zeros(max(len(words), 1) * RACE_WORD_BYTES, np.uint8)
+        segment.races = pointer(races)
+        self.kept += [array, races]
         table = (Segment.structure() * len(self.segments))(*[s for s, _ in self.segments.values()])
         self.launch.segments, self.launch.n_segments = ctypes.addressof(table), len(table)
         self.kept.append(table)
@@ -151,4 +156,4 @@ class Machine:
 
 
 def native_code():
-    return code(memory.load, memory.store, memory.load_uniform, atomics.atomic)
+    return code(memory.load, memory.store, memory.load_uniform, atomics.atomic, fence)
