@@ -36,7 +36,8 @@ def _through_double(function, emit_function):
 
 
 def _rsqrt(a):
-    return 1 / np.sqrt(a)
+    with np.errstate(all="ignore"):
+        return 1 / np.sqrt(a)
 
 
 def _emit_rsqrt(e, a):
