@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from grader.attempt import Attempt
 from grader.compile import BuildProblem, compile_text
 from grader.devices.base import Device
 from grader.measure import measure
-from grader.model import Case, Compiled, Exercise, KernelAnswer, Resources, Role, TimedKernel, Timing
+from grader.model import Case, Compiled, Exercise, KernelAnswer, Resources, Role, TimedKernel, Timing, Verdict
 from grader.notebook.literals import launch_config, launch_spec
 from grader.preparing import ExerciseFault, Prepared
 from grader.running import CaseRun
@@ -24,29 +25,30 @@ def evidence_of(
     exercise: Exercise,
     device: Device,
     measured: Case,
-    built: Sequence[Compiled],
-    runs: Sequence[CaseRun],
+    tries: Sequence[Attempt],
     budget: Budget,
 ) -> Evidence | None:
-    """The evidence of the measured case's runs, None when it did not run."""
-    mine = [run for run in runs if run.prepared.case is measured and run.result is not None]
-    if not mine or not built:
+    """The evidence of the measured case's runs, None when it did not run; of several kernels, counters are summed."""
+    runs = [run for one in tries for run in one.runs if run.prepared.case is measured]
+    results = [run.result for run in runs if run.result is not None]
+    built = tries[-1].compiled if tries else None
+    if not results or built is None:
         return None
-    wanted = needs(exercise) if all(run.verdict == "pass" for run in runs) else frozenset()
-    baseline = _baseline(exercise, built[-1], measured) if wanted & {"baseline", "timing"} else None
-    prepared = mine[-1].prepared
+    wanted = needs(exercise) if all(one.verdict is Verdict.PASS for one in tries) else frozenset()
+    baseline = _baseline(exercise, built, measured) if wanted & {"baseline", "timing"} else None
+    prepared = runs[-1].prepared
     return Evidence(
-        counters=add(*(run.result.counters for run in mine if run.result)) if "counters" in device.capabilities else None,
-        resources=built[-1].resources,
+        counters=add(*(result.counters for result in results)) if "counters" in device.capabilities else None,
+        resources=built.resources,
         sizes=measured.sizes,
-        config=mine[-1].config,
-        arch=built[-1].arch,
+        config=runs[-1].config,
+        arch=built.arch,
         output_elements=_total(exercise, prepared, Role.OUT, "size"),
         output_bytes=_total(exercise, prepared, Role.OUT, "nbytes"),
         input_bytes=_total(exercise, prepared, Role.IN, "nbytes"),
         baseline=_baseline_counters(device, baseline, prepared, budget) if "baseline" in wanted else None,
-        timing=_timing(device, baseline, built[-1], mine[-1]) if "timing" in wanted else None,
-        resources_for=lambda arch: _resources_for(exercise, built[-1], arch),
+        timing=_timing(device, baseline, built, runs[-1]) if "timing" in wanted else None,
+        resources_for=lambda arch: _resources_for(exercise, built, arch),
     )
 
 

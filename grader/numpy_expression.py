@@ -45,8 +45,8 @@ RANDOM = frozenset(
     "standard_normal normal uniform integers random permutation choice exponential shuffle permuted".split()
 )
 BUILTINS: Mapping[str, Callable] = {
-    "abs": abs, "float": float, "int": int, "len": len, "list": list, "max": max, "min": min, "round": round, "sum": sum,
-    "tuple": tuple, "zip": zip, "enumerate": enumerate, "sorted": sorted, "bool": bool,
+    "abs": abs, "bool": bool, "enumerate": enumerate, "float": float, "int": int, "len": len, "list": list, "max": max,
+    "min": min, "round": round, "sorted": sorted, "sum": sum, "tuple": tuple, "zip": zip,
 }  # fmt: skip
 BINARY: Mapping[type, Callable] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
@@ -54,7 +54,9 @@ BINARY: Mapping[type, Callable] = {
     ast.BitAnd: operator.and_, ast.BitOr: operator.or_, ast.BitXor: operator.xor, ast.LShift: operator.lshift,
     ast.RShift: operator.rshift,
 }  # fmt: skip
-UNARY: Mapping[type, Callable] = {ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert, ast.Not: operator.not_}
+UNARY: Mapping[type, Callable] = {
+    ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert, ast.Not: operator.not_,
+}  # fmt: skip
 COMPARE: Mapping[type, Callable] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
     ast.GtE: operator.ge,
@@ -101,10 +103,8 @@ def _value(node: ast.AST | None, names: Mapping[str, object], depth: int):
         return _value(inner, names, depth + 1)
 
     match node:
-        case None:
-            return None
-        case ast.Constant(value=constant):
-            return constant
+        case None | ast.Constant():
+            return node and node.value
         case ast.Name(id=name) if name in names:
             return names[name]
         case ast.Tuple(elts=items):

@@ -9,17 +9,16 @@ A student's mistake is a verdict. An exception of ours becomes `internal_error`,
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
-from grader.compile import BuildProblem, compile_text
+from grader.attempt import Attempt, Job, attempt
 from grader.devices.base import CASE_BUDGET, Device
 from grader.evidence import evidence_of
 from grader.hidden import HiddenCases, load_hidden
 from grader.model import (
     Case,
-    Compiled,
     Exercise,
     KernelAnswer,
     LaunchAnswer,
@@ -29,20 +28,17 @@ from grader.model import (
     Unreadable,
     ValueAnswer,
     Verdict,
-)  # fmt: skip
+)
 from grader.policy import scan_source
-from grader.preparing import launch_findings, prepare_case
-from grader.ptx_policy import check_ptx
-from grader.running import CaseRun, merged, run_case
-from grader.score import judge_goals, points
+from grader.running import merged
+from grader.score import Evidence, judge_goals, points
 from grader.values import grade_values
 from grader.verdicts import verdict_of, worst
-from simt.arch import arch as arch_of
-from simt.diagnostics import Diagnostic, Severity, diagnose
+from simt.counters import Counters
+from simt.diagnostics import Diagnostic
 from simt.events import Budget
-from simt.launch import LaunchConfig, check_launch
 
-__all__ = ["Job", "cache_key", "check_submission", "grade", "unreadable_report"]
+__all__ = ["cache_key", "check_submission", "grade", "unreadable_report", "versions"]
 
 LOG = logging.getLogger(__name__)
 
@@ -135,21 +131,12 @@ def grade(
 
 
 def _internal(submission: Submission, exercise: Exercise, error: Exception) -> Report:
-    message = f"the grader failed, not your answer ({type(error).__name__}: {error}); please report it"
+    first_line = str(error).partition("\n")[0][:300]
+    message = f"the grader failed, not your answer ({type(error).__name__}: {first_line}); please report it"
     return Report(
         exercise.id, submission.digest, Verdict.INTERNAL_ERROR, 0.0, exercise.points, message=message,
         when=datetime.now(UTC),
     )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """One kernel to judge: the student's, or one that the exercise gives for a launch to be chosen."""
-
-    kernel: str
-    source: str
-    launch: LaunchSpec | None
-    label: str = ""
 
 
 def _jobs(submission: Submission, exercise: Exercise) -> tuple[Job, ...]:
@@ -159,7 +146,7 @@ def _jobs(submission: Submission, exercise: Exercise) -> tuple[Job, ...]:
             return (Job(kernel, submission.source, launch if isinstance(launch, LaunchSpec) else None),)
         case LaunchAnswer(kernels=kernels):
             given = submission.launch if isinstance(submission.launch, dict) else {}
-            return tuple(Job(name, text, given.get(name), f"{name}, ") for name, text in kernels.items())
+            return tuple(Job(name, text, given.get(name), f"{name}, ", True) for name, text in kernels.items())
     raise TypeError(f"{exercise.id} takes no kernel")
 
 
@@ -173,63 +160,62 @@ def _grade_kernels(
     submission: Submission, exercise: Exercise, device: Device, cases: Sequence[Case], fresh: bool, budget: Budget
 ) -> Report:
     """The whole path for kernels; every stage adds findings, and the verdict follows from all of them."""
-    measured = _measured(cases)
     if lacking := exercise.requires - device.capabilities:
         return _lacking(submission, exercise, device, lacking)
-    arch = _arch(exercise, device)
-    own_text = isinstance(exercise.answer, KernelAnswer)
-    findings: list[Diagnostic] = [*(scan_source(submission.source) if own_text else ()), *submission.problems]
     jobs = _jobs(submission, exercise)
-    built: list[Compiled] = []
-    runs: list[tuple[Job, CaseRun]] = []
-    for job in jobs:
-        configs, refused = _configs(job, cases, arch, budget)
-        findings += refused
-        if any(verdict_of(finding) is Verdict.SOURCE_REJECTED for finding in findings):
-            break
-        compiled, found = _build(job, exercise, arch, fresh, own_text)
-        findings += found
-        if compiled is None:
-            continue
-        built.append(compiled)
-        if own_text:
-            findings += check_ptx(compiled.ptx, compiled.kernel, exercise.params, exercise.policy)
-        findings += _register_findings(configs.values(), compiled, arch)
-        if not any(finding.severity is Severity.ERROR for finding in findings):
-            runs += [(job, run) for run in _runs(device, compiled, configs, cases, exercise, budget)]
-    verdict = worst([*map(verdict_of, findings), *(run.verdict for _, run in runs)])
-    if verdict is Verdict.PASS and len(runs) < len(jobs) * len(cases):
-        raise RuntimeError(f"{len(runs)} of {len(jobs) * len(cases)} cases ran")
-    evidence = evidence_of(exercise, device, measured, built, [run for _, run in runs], budget)
+    text_findings = scan_source(submission.source)
+    # A text that must not reach the compiler is judged by itself alone.
+    tries = () if text_findings else [attempt(job, exercise, device, cases, fresh=fresh, budget=budget) for job in jobs]
+    findings = (*text_findings, *submission.problems)
+    verdict = worst([*map(verdict_of, findings), *(one.verdict for one in tries)])
+    planned, ran = len(jobs) * len(cases), sum(len(one.runs) for one in tries)
+    if verdict is Verdict.PASS and ran < planned:
+        raise RuntimeError(f"{ran} of {planned} cases ran")
+    evidence = evidence_of(exercise, device, _measured(cases), tries, budget)
+    report = _report(exercise, verdict, findings, tries, evidence, _measured(cases))
+    skipped = f"{planned - ran} of {planned} cases were not run after this" if 0 < ran < planned else ""
+    return replace(report, digest=submission.digest, message=skipped)
+
+
+def _report(
+    exercise: Exercise,
+    verdict: Verdict,
+    findings: tuple[Diagnostic, ...],
+    tries: Sequence[Attempt],
+    evidence: Evidence | None,
+    measured: Case,
+) -> Report:
     goals = judge_goals(exercise, evidence if verdict is Verdict.PASS else None, measured.sizes)
     score, most = points(exercise, verdict, goals)
-    shown = [run for _, run in runs if run.prepared.case is measured and run.result]
-    by_line = shown[0].result.by_line if len(shown) == 1 else {}  # type: ignore[union-attr]
+    only = tries[0] if len(tries) == 1 else None
+    shown = [run.shown_diagnostics() for one in tries for run in one.runs]
     return Report(
         exercise_id=exercise.id,
-        digest=submission.digest,
+        digest="",
         verdict=verdict,
         score=score,
         max_score=most,
-        cases=tuple(run.shown(job.label) for job, run in runs),
+        cases=tuple(run.shown(one.job.label) for one in tries for run in one.runs),
         goals=goals,
-        diagnostics=merged([findings, *(run.shown_diagnostics() for _, run in runs)]),
+        diagnostics=merged([findings, *(one.findings for one in tries), *shown]),
         counters=evidence.counters if evidence else None,
-        by_line=by_line,
-        resources=built[0].resources if len(built) == 1 else None,
+        by_line=_by_line(only, measured) if only else {},
+        resources=only.compiled.resources if only and only.compiled else None,
         timing=evidence.timing if evidence and verdict is Verdict.PASS else None,
-        message=_skipped(len(runs), len(jobs) * len(cases)),
-        printed=_printed(runs),
+        printed=_printed(tries),
     )
 
 
-def _skipped(ran: int, planned: int) -> str:
-    return f"{planned - ran} of {planned} cases were not run after this" if 0 < ran < planned else ""
+def _by_line(one: Attempt, measured: Case) -> Mapping[int, Counters]:
+    """Counters of the measured case by line of the one text that was judged."""
+    found = [run.result.by_line for run in one.runs if run.prepared.case is measured and run.result]
+    return found[0] if found else {}
 
 
-def _printed(runs: Sequence[tuple[Job, CaseRun]]) -> str:
-    """What the kernel printed in the first shown case that printed; hidden cases print for nobody."""
-    texts = (run.result.printed for _, run in runs if run.result and not run.prepared.case.hidden)
+def _printed(tries: Sequence[Attempt]) -> str:
+    """What a kernel printed in the first shown case that printed; hidden cases print for nobody."""
+    runs = (run for one in tries for run in one.runs)
+    texts = (run.result.printed for run in runs if run.result and not run.prepared.case.hidden)
     return next((text for text in texts if text), "")
 
 
@@ -239,59 +225,3 @@ def _lacking(submission: Submission, exercise: Exercise, device: Device, lacking
         exercise.id, submission.digest, Verdict.NOT_SUPPORTED, 0.0, exercise.points,
         message=f"this exercise needs {names}, which the device {device.name} does not have",
     )  # fmt: skip
-
-
-def _arch(exercise: Exercise, device: Device) -> str:
-    """The device's architecture, or the newer one that the exercise requires."""
-    required = [name for name in exercise.requires if name.startswith("sm_")]
-    return max([device.arch, *required], key=lambda name: arch_of(name).capability)
-
-
-def _configs(
-    job: Job, cases: Sequence[Case], arch: str, budget: Budget
-) -> tuple[dict[str, LaunchConfig], list[Diagnostic]]:
-    """The launch of each case by name, and what speaks against them."""
-    configs: dict[str, LaunchConfig] = {}
-    findings: list[Diagnostic] = []
-    for case in cases:
-        config, found = launch_findings(job.launch, case, arch, budget, job.label) if job.launch else (None, ())
-        findings += found
-        if config is not None:
-            configs[case.name] = config
-    return configs, list(merged([findings]))
-
-
-def _build(
-    job: Job, exercise: Exercise, arch: str, fresh: bool, own_text: bool
-) -> tuple[Compiled | None, tuple[Diagnostic, ...]]:
-    built = compile_text(job.source, job.kernel, arch, fresh=fresh and own_text)
-    if isinstance(built, BuildProblem):
-        return None, built.diagnostics
-    return built, built.diagnostics
-
-
-def _register_findings(configs, compiled: Compiled, arch: str) -> list[Diagnostic]:
-    """Launch limits that depend on the machine code."""
-    resources = compiled.resources
-    found = [
-        check_launch(
-            config, arch_of(arch), static_shared_bytes=resources.static_shared_bytes, registers=resources.registers
-        )
-        for config in configs
-    ]
-    return [finding for finding in merged(found) if finding.check in ("launch.registers", "launch.shared-limit")]
-
-
-def _runs(device: Device, compiled: Compiled, configs, cases: Sequence[Case], exercise: Exercise, budget: Budget):
-    """Each case until one makes the others pointless."""
-    for case in cases:
-        prepared = prepare_case(exercise, case)
-        if prepared.memory_bytes > budget.memory_bytes:
-            message = f"{prepared.memory_bytes} bytes of buffers, more than the {budget.memory_bytes} of a case"
-            finding = diagnose("launch.memory", message)
-            yield CaseRun(prepared, configs[case.name], Verdict.LAUNCH_REJECTED, (finding,))
-            return
-        run = run_case(device, compiled, configs[case.name], prepared, exercise, budget)
-        yield run
-        if run.is_final:
-            return

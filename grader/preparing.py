@@ -17,7 +17,7 @@ from grader.notebook.literals import LiteralProblem, evaluate, launch_config
 from grader.verify import call_with
 from simt.arch import arch as arch_of
 from simt.diagnostics import Diagnostic, diagnose
-from simt.events import Argument, Budget, Direction
+from simt.events import Argument, Direction
 from simt.launch import LaunchConfig, check_launch
 
 __all__ = ["ExerciseFault", "Prepared", "launch_findings", "prepare_case"]
@@ -95,7 +95,7 @@ def _argument(param: Param, inputs: Mapping[str, object], sizes: Mapping[str, in
 
 
 def launch_findings(
-    spec: LaunchSpec, case: Case, arch: str, budget: Budget, label: str = ""
+    spec: LaunchSpec, case: Case, arch: str, label: str = ""
 ) -> tuple[LaunchConfig | None, tuple[Diagnostic, ...]]:
     """The launch of `case`, and everything for which it would not start (registers aside: they need a build)."""
     where = f" ({label}case {case.name})" if not case.hidden else " (a hidden case)"

@@ -63,7 +63,7 @@ def _findings(module, kernel: str, params: Sequence[Param], policy: frozenset[st
         yield from _parameters(module.functions[kernel], params)
     yield from _variables(module, policy)
     for function in module.functions.values():
-        yield from _instructions(function, policy)
+        yield from _instructions(module, function, policy)
 
 
 def _functions(module, kernel: str) -> Iterator[Diagnostic]:
@@ -205,14 +205,15 @@ def _names(operands, carries: dict[str, set[str]], globals_: set[str]) -> set[st
     return found
 
 
-def _instructions(function, policy: frozenset[str]) -> Iterator[Diagnostic]:
+def _instructions(module, function, policy: frozenset[str]) -> Iterator[Diagnostic]:
+    from simt.ptx.lines import student_line
     from simt.ptx.syntax import Instruction, Special
 
     seen: set[str] = set()
     for item in function.body or ():
         if not isinstance(item, Instruction):
             continue
-        line = _source_line(item)
+        line = student_line(item.location, module)
         if "cache_control" not in policy and item.name in REFUSED_OPCODES and item.name not in seen:
             seen.add(item.name)
             yield _finding(f"the instruction {item.name}", "it changes the cache for later launches; delete it", line)
@@ -226,10 +227,3 @@ def _instructions(function, policy: frozenset[str]) -> Iterator[Diagnostic]:
                     "it tells one launch or one place from another; an answer must not depend on that",
                     line,
                 )
-
-
-def _source_line(instruction) -> int | None:
-    location = instruction.location
-    while location is not None and location.inlined_at is not None:
-        location = location.inlined_at
-    return location.line if location else None

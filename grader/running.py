@@ -87,7 +87,7 @@ def _check(
     """Nothing to compare where the kernel did not get to its end."""
     if result.status in UNFINISHED:
         return Check()
-    return verify(exercise, result, prepared.want, config, compiled.source)
+    return verify(exercise, result, prepared.want, config, compiled)
 
 
 def _verdict(result: RunResult, findings: Iterable[Diagnostic]) -> Verdict:

@@ -117,84 +117,45 @@ def _threads(e: Evidence) -> int:
     return e.config.grid.volume * e.config.block.volume
 
 
-def _counter_rows() -> Iterable[Metric]:
-    def row(name: str, title: str, unit: str, function: Callable[[Counters, Evidence], float | None]) -> Metric:
-        return Metric(name, title, unit, "counters", _counted(function))
-
-    yield row(
-        "global_load_sectors_per_request", "sectors per global load request", "sectors",
-        lambda c, e: _ratio(c.global_load_sectors, c.global_load_requests),
-    )  # fmt: skip
-    yield row(
-        "global_store_sectors_per_request", "sectors per global store request", "sectors",
-        lambda c, e: _ratio(c.global_store_sectors, c.global_store_requests),
-    )  # fmt: skip
-    yield row(
-        "sectors_per_request", "sectors per global request", "sectors",
-        lambda c, e: _ratio(
-            c.global_load_sectors + c.global_store_sectors, c.global_load_requests + c.global_store_requests
-        ),
-    )  # fmt: skip
-    yield row(
-        "global_bytes_per_useful", "bytes moved per useful byte", "ratio",
-        lambda c, e: _ratio(
-            32 * (c.global_load_sectors + c.global_store_sectors), c.global_load_bytes + c.global_store_bytes
-        ),
-    )  # fmt: skip
-    yield row(
-        "bytes_per_needed", "bytes moved per byte of the inputs and outputs", "ratio",
-        lambda c, e: _ratio(32 * (c.global_load_sectors + c.global_store_sectors), e.input_bytes + e.output_bytes),
-    )  # fmt: skip
-    yield row(
-        "loads_per_output", "elements loaded from global memory per output", "loads",
-        lambda c, e: _ratio(c.global_load_bytes, e.output_bytes),
-    )  # fmt: skip
-    yield row(
-        "stores_per_output", "elements stored to global memory per output", "stores",
-        lambda c, e: _ratio(c.global_store_bytes, e.output_bytes),
-    )  # fmt: skip
-    yield row(
-        "reads_per_input", "times each input byte is loaded", "loads",
-        lambda c, e: _ratio(c.global_load_bytes, e.input_bytes),
-    )  # fmt: skip
-    yield row(
-        "shared_load_ways", "wavefronts per ideal wavefront of shared loads", "ways",
-        lambda c, e: _ratio(c.shared_load_wavefronts, c.shared_load_wavefronts - c.shared_load_excess),
-    )  # fmt: skip
-    yield row(
-        "shared_excess", "excess wavefronts of shared loads and stores", "wavefronts",
-        lambda c, e: c.shared_load_excess + c.shared_store_excess,
-    )  # fmt: skip
-    yield row(
-        "shared_requests", "shared load and store requests", "requests",
-        lambda c, e: c.shared_load_requests + c.shared_store_requests,
-    )  # fmt: skip
-    yield row(
-        "shared_loads_per_fma", "shared load requests per warp-level FMA", "requests",
-        lambda c, e: _ratio(32 * c.shared_load_requests, c.fma_lane_instructions),
-    )  # fmt: skip
-    yield row(
-        "lane_efficiency", "active lanes per issued instruction, of 32", "fraction",
-        lambda c, e: _ratio(c.lane_instructions, 32 * c.instructions),
-    )  # fmt: skip
-    yield row(
-        "barriers_per_block", "barrier arrivals of each warp", "barriers",
-        lambda c, e: _ratio(c.barriers, e.config.grid.volume * -(-e.config.block.volume // 32)),
-    )  # fmt: skip
-    yield row(
-        "shuffles_per_warp", "shuffle instructions of each warp", "shuffles",
-        lambda c, e: _ratio(c.shuffles, e.config.grid.volume * -(-e.config.block.volume // 32)),
-    )  # fmt: skip
-    yield row(
-        "local_requests", "local memory load and store requests", "requests",
-        lambda c, e: c.local_load_requests + c.local_store_requests,
-    )  # fmt: skip
-    yield row(
-        "flops_per_byte", "arithmetic intensity by sectors moved", "FLOP/B",
-        lambda c, e: _ratio(c.flops, 32 * (c.global_load_sectors + c.global_store_sectors)),
-    )  # fmt: skip
-    yield row("outputs_per_thread", "outputs per launched thread", "outputs", lambda c, e: _ratio(e.output_elements, _threads(e)))
-
+# Values over counters: name, title, unit, value.
+COUNTED: tuple[tuple[str, str, str, Callable[[Counters, Evidence], float | None]], ...] = (
+    ("global_load_sectors_per_request", "sectors per global load request", "sectors",
+     lambda c, e: _ratio(c.global_load_sectors, c.global_load_requests)),
+    ("global_store_sectors_per_request", "sectors per global store request", "sectors",
+     lambda c, e: _ratio(c.global_store_sectors, c.global_store_requests)),
+    ("sectors_per_request", "sectors per global request", "sectors",
+     lambda c, e: _ratio(c.global_load_sectors + c.global_store_sectors, c.global_load_requests + c.global_store_requests)),
+    ("global_bytes_per_useful", "bytes moved per useful byte", "ratio",
+     lambda c, e: _ratio(32 * (c.global_load_sectors + c.global_store_sectors), c.global_load_bytes + c.global_store_bytes)),
+    ("bytes_per_needed", "bytes moved per byte of the inputs and outputs", "ratio",
+     lambda c, e: _ratio(32 * (c.global_load_sectors + c.global_store_sectors), e.input_bytes + e.output_bytes)),
+    ("loads_per_output", "elements loaded from global memory per output", "loads",
+     lambda c, e: _ratio(c.global_load_bytes, e.output_bytes)),
+    ("stores_per_output", "elements stored to global memory per output", "stores",
+     lambda c, e: _ratio(c.global_store_bytes, e.output_bytes)),
+    ("reads_per_input", "times each input byte is loaded", "loads",
+     lambda c, e: _ratio(c.global_load_bytes, e.input_bytes)),
+    ("shared_load_ways", "wavefronts per ideal wavefront of shared loads", "ways",
+     lambda c, e: _ratio(c.shared_load_wavefronts, c.shared_load_wavefronts - c.shared_load_excess)),
+    ("shared_excess", "excess wavefronts of shared loads and stores", "wavefronts",
+     lambda c, e: c.shared_load_excess + c.shared_store_excess),
+    ("shared_requests", "shared load and store requests", "requests",
+     lambda c, e: c.shared_load_requests + c.shared_store_requests),
+    ("shared_loads_per_fma", "shared load requests per warp-level FMA", "requests",
+     lambda c, e: _ratio(32 * c.shared_load_requests, c.fma_lane_instructions)),
+    ("lane_efficiency", "active lanes per issued instruction, of 32", "fraction",
+     lambda c, e: _ratio(c.lane_instructions, 32 * c.instructions)),
+    ("barriers_per_block", "barrier arrivals of each warp", "barriers",
+     lambda c, e: _ratio(c.barriers, e.config.grid.volume * -(-e.config.block.volume // 32))),
+    ("shuffles_per_warp", "shuffle instructions of each warp", "shuffles",
+     lambda c, e: _ratio(c.shuffles, e.config.grid.volume * -(-e.config.block.volume // 32))),
+    ("local_requests", "local memory load and store requests", "requests",
+     lambda c, e: c.local_load_requests + c.local_store_requests),
+    ("flops_per_byte", "arithmetic intensity by sectors moved", "FLOP/B",
+     lambda c, e: _ratio(c.flops, 32 * (c.global_load_sectors + c.global_store_sectors))),
+    ("outputs_per_thread", "outputs per launched thread", "outputs",
+     lambda c, e: _ratio(e.output_elements, _threads(e))),
+)  # fmt: skip
 
 PLAIN = {
     "global_load_requests": "global load requests",
@@ -222,7 +183,8 @@ ARCHES = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
 
 
 def _rows() -> Iterable[Metric]:
-    yield from _counter_rows()
+    for name, title, unit, function in COUNTED:
+        yield Metric(name, title, unit, "counters", _counted(function))
     for name, title in PLAIN.items():
         yield Metric(name, title, "", "counters", _plain_counter(name))
     for name in AGAINST_BASELINE:

@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from grader.model import Exercise, Fault, RunResult, Tolerance
+from grader.model import Compiled, Exercise, Fault, RunResult, Tolerance
+from grader.overflow import product_line
 from simt.diagnostics import Diagnostic, diagnose
 from simt.launch import Dim3, LaunchConfig
 
@@ -63,7 +64,7 @@ def verify(
     result: RunResult,
     want: Mapping[str, np.ndarray],
     config: LaunchConfig,
-    source: str = "",
+    compiled: Compiled | None = None,
 ) -> Check:
     """Findings about the outputs of one run, and about inputs that it changed."""
     findings = [_modified(name) for name in result.modified_inputs]
@@ -78,7 +79,7 @@ def verify(
         if comparison.n_bad:
             first_bad += comparison.elements()
             if not (unwritten and comparison.only_unwritten):
-                findings.append(comparison.finding(source))
+                findings.append(comparison.finding(compiled))
     return Check(tuple(findings), tuple(first_bad))
 
 
@@ -100,7 +101,6 @@ class _Comparison:
         self.got = result.outputs[name]
         self.want = want.reshape(self.got.shape)
         self.tolerance = tolerance
-        self.by_line = result.by_line
         self.bad = np.flatnonzero(~is_right(self.got, self.want, tolerance).ravel())
         self.n_bad = self.bad.size
         self.writers = (result.writers or {}).get(name)
@@ -138,7 +138,7 @@ class _Comparison:
             row["thread"] = _thread_text(writer, self.config) if writer >= 0 else -1
         return row
 
-    def finding(self, source: str) -> Diagnostic:
+    def finding(self, compiled: Compiled | None) -> Diagnostic:
         """The finding for this output: an overflow where one explains it, NaN, or another value."""
         flat = int(self.bad[0])
         row = self._element(flat)
@@ -150,7 +150,7 @@ class _Comparison:
             return diagnose(
                 "wrong-result+int-overflow",
                 f"{where} = {got}, expected {want}: a 32-bit product overflowed ({want} is beyond 2147483647); {counted}",
-                line=_store_line(self.name, self.by_line, source),
+                line=product_line(compiled) if compiled else None,
                 help="widen before the product: (long long)a * b computes in 64 bits, (long long)(a * b) does not",
             )
         finite = np.isfinite(np.asarray(row["want"], np.float64))
@@ -190,19 +190,6 @@ def _number(value: object) -> str:
     if isinstance(value, float):
         return "NaN" if value != value else f"{value:.7g}"
     return str(value)
-
-
-def _store_line(name: str, by_line: Mapping[int, object], source: str) -> int | None:
-    """The one line that stores to `name[`, None when there is not exactly one."""
-    lines = source.split("\n")
-    stores = [
-        number
-        for number, counters in by_line.items()
-        if getattr(counters, "global_store_requests", 0)
-        and 0 < number <= len(lines)
-        and re.search(rf"\b{re.escape(name)}\s*\[", lines[number - 1])
-    ]
-    return stores[0] if len(stores) == 1 else None
 
 
 def _wrong_help(got: np.ndarray, want: np.ndarray, tolerance: Tolerance) -> str:

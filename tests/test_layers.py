@@ -21,8 +21,8 @@ LAYERS = tuple(
         {"simt": "program runner"},
         {"simt": "cli __main__ __init__", "grader": "model version"},
         {
-            "grader": "exercises notebook answers values policy ptx_policy compile worker devices preparing running"
-            " verify verdicts measure score evidence hidden cases case_runs numpy_expression lesson_file"
+            "grader": "exercises notebook answers values policy ptx_policy compile worker devices preparing running attempt"
+            " verify verdicts measure score evidence hidden cases case_runs numpy_expression overflow lesson_file"
         },
         {"grader": "pipeline"},
         {"grader": "charts stores exporters release progress"},

@@ -29,7 +29,7 @@ def case_folders(folder: Path = DATA, only: str = "") -> list[Path]:
 def table(folders: list[Path], device) -> Iterator[tuple[Path, bool, Judgement]]:
     """(folder, repaired?, judgement) for each case in both forms."""
     for folder in folders:
-        for fixed in (False, True):
+        for fixed in (False, True)[: 1 + bool(read_case(folder).plain.get("has_fixed"))]:
             yield folder, fixed, judge(folder, fixed, device)
 
 

@@ -169,7 +169,10 @@ def test_nothing_of_a_notebook_is_run(tmp_path):
     assert not witness.exists()
 
 
-SHAPES = ["int a;\nint b;\n", "\nint a;\n  int b;\n\n\tint c;\n", "  a\n b\n", "", "\n", "a  \nb\t\n\n\n", "\n    a\n\n        b  \n    "]
+SHAPES = [
+    "int a;\nint b;\n", "\nint a;\n  int b;\n\n\tint c;\n", "  a\n b\n", "", "\n", "a  \nb\t\n\n\n",
+    "\n    a\n\n        b  \n    ",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", SHAPES)

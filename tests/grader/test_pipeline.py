@@ -46,8 +46,8 @@ def test_a_wrong_element_is_shown_with_what_was_wanted():
 
     report = checked(compute=wrong)
     assert report.verdict is Verdict.WRONG_ANSWER and report.score == 0
-    assert report.cases[1].first_bad[0]["index"] == (30,)
-    assert "y[0] = 7" in report.diagnostics[0].message
+    assert report.cases[1].first_bad[0]["index"] == (64,)
+    assert "y[63] = 7" in report.diagnostics[0].message
 
 
 def test_a_hidden_case_shows_neither_sizes_nor_values():

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from grader.compile import compile_text
 from grader.exercises import exercise
 from grader.model import Fault, Tolerance
 from grader.verify import call_with, is_right, name_faults, verify
@@ -18,10 +19,8 @@ CONFIG = LaunchConfig(Dim3(2), Dim3(32))
 NAN, INF = float("nan"), float("inf")
 
 
-def result(findings=(), writers=None, modified=(), by_line=None, **outputs):
-    return LaunchResult(
-        Status.OK, outputs, Counters(), by_line or {}, tuple(findings), 2, 2, 1, tuple(modified), writers=writers
-    )
+def result(findings=(), writers=None, modified=(), **outputs):
+    return LaunchResult(Status.OK, outputs, Counters(), {}, tuple(findings), 2, 2, 1, tuple(modified), writers=writers)
 
 
 @pytest.mark.parametrize(
@@ -71,9 +70,13 @@ def test_nan_has_a_finding_of_its_own():
 
 def test_a_64_bit_value_cut_to_32_bits_is_called_an_overflow_with_its_line():
     want = np.arange(50000, dtype=np.int64) * 100000
-    lines = {2: Counters(), 3: Counters(global_store_requests=9)}
-    run = result(off=want.astype(np.int32).astype(np.int64), by_line=lines)
-    finding = verify(MAP, run, {"off": want}, CONFIG, "void k()\n{ int off[3];\n off[r] = r * pitch; }").diagnostics[0]
+    text = """extern "C" __global__ void k(long long* off, int pitch) {
+        int r = threadIdx.x;
+        long long wide = r * pitch;
+        off[r] = wide;
+    }"""
+    run = result(off=want.astype(np.int32).astype(np.int64))
+    finding = verify(MAP, run, {"off": want}, CONFIG, compile_text(text, "k", "sm_80")).diagnostics[0]
     assert finding.check == "wrong-result+int-overflow" and finding.line == 3
     assert "off[21475] = -2147467296, expected 2147500000" in finding.message
 

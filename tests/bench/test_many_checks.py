@@ -1,0 +1,55 @@
+"""Twenty checks at once on this machine: how long the slowest takes, from notebooks whose workers are warm."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+CHECKS = 20
+
+# A notebook: its worker is warm; it waits for the word, checks once, and says how long that took.
+NOTEBOOK = f"""
+import sys, time
+sys.path.insert(0, {str(ROOT)!r})
+from grader.answers import submit
+from grader.exercises import exercise
+from grader.pipeline import check_submission
+row = exercise("selftest.map")
+text = '''extern "C" __global__ void solve(const float* x, float* y, int n) {{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i] * x[i] + 1.0f;  // SALT
+}}'''
+check_submission(submit(row, text))
+print("ready", flush=True)
+sys.stdin.readline()
+start = time.perf_counter()
+report = check_submission(submit(row, text.replace("SALT", sys.argv[1])))
+print(report.verdict, time.perf_counter() - start, flush=True)
+sys.stdin.readline()
+"""
+
+
+def test_twenty_checks_at_once_keep_the_slowest_below_ten_seconds():
+    notebooks = [
+        subprocess.Popen(
+            [sys.executable, "-c", NOTEBOOK, f"{time.time_ns()}-{number}"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )
+        for number in range(CHECKS)
+    ]  # fmt: skip
+    try:
+        assert all(notebook.stdout.readline() == "ready\n" for notebook in notebooks)
+        for notebook in notebooks:
+            notebook.stdin.write("go\n")
+            notebook.stdin.flush()
+        answers = [notebook.stdout.readline().split() for notebook in notebooks]
+    finally:
+        for notebook in notebooks:
+            notebook.communicate("end\n", timeout=60)
+    seconds = sorted(float(second) for _, second in answers)
+    print(f"\nslowest {seconds[-1]:.2f} s, median {seconds[len(seconds) // 2]:.2f} s of {CHECKS} checks at once")
+    assert {verdict for verdict, _ in answers} == {"pass"}
+    assert seconds[-1] < 10
