@@ -64,10 +64,8 @@ def _(mo):
 
 @app.cell(hide_code=True)
 def _(block_slider, look, map1d_src, n_slider):
-    line = look(
-        "thread_mapping.map1d", map1d_src, {"grid": f"ceil_div(n, {block_slider.value})", "block": block_slider.value},
-        n=n_slider.value, room=-(-n_slider.value // 32) * 32 + 32,
-    )
+    by_block = {"grid": f"ceil_div(n, {block_slider.value})", "block": block_slider.value}
+    line = look("thread_mapping.map1d", map1d_src, by_block, n=n_slider.value)
     line.thread_map("y", f"map1d: {n_slider.value} elements, then memory of somebody else")
     return
 
@@ -370,7 +368,7 @@ def _(mo):
 
     *For the curious, 6 minutes.* `wide_index` visits the elements of `x` in scattered order: `y[i] = x[(i * step) % n]`.
     As `step` and `n` have no common factor, each element comes up exactly once. All lengths and steps fit into an
-    `int`. Their product need not: the largest one here is 2998 · 1,000,003. An `int` ends at 2,147,483,647.
+    `int`. Their product need not: the largest one here is 2998 · 2,000,003. An `int` ends at 2,147,483,647.
 
     The same product hides in `row * pitch + col`. A matrix of 50,000 × 50,000 floats takes 10 GB, fits on many a GPU, and
     its last rows lie beyond the reach of an `int`.
@@ -418,11 +416,11 @@ def _(mo):
 
 @app.cell
 def _(look):
-    tried = {
-        threads: look("thread_mapping.launch", kernel="rows", launch={"grid": "height", "block": threads}, width=40, height=3)
-        for threads in (1024, 1025, 2049)
-    }
-    {threads: launch.findings for threads, launch in tried.items()}
+    def launched(threads):
+        launch = {"grid": "height", "block": threads}
+        return look("thread_mapping.launch", kernel="rows", launch=launch, width=40, height=3).findings
+
+    {threads: launched(threads) for threads in (1024, 1025, 2049)}
     return
 
 

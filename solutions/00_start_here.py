@@ -101,10 +101,8 @@ def _(mo):
 
 @app.cell(hide_code=True)
 def _(block_slider, double_it_src, look, n_slider):
-    played = look(
-        "hello.double_it", double_it_src, {"grid": f"ceil_div(n, {block_slider.value})", "block": block_slider.value},
-        n=n_slider.value,
-    )
+    by_block = {"grid": f"ceil_div(n, {block_slider.value})", "block": block_slider.value}
+    played = look("hello.double_it", double_it_src, by_block, n=n_slider.value)
     played.thread_map("y", f"{-(-n_slider.value // block_slider.value)} blocks for {n_slider.value} elements")
     return
 
@@ -209,10 +207,10 @@ def _(mo):
       which ones nobody wrote.
     - Leave out a semicolon. The compiler's message comes with the line of your text.
 
-    ## Claim check: "an A100 runs at most 1536 threads on an SM"
+    ## Claim check: "an SM of an A100 runs 1536 threads, on 128 lanes"
 
-    You will meet this in tutorials, as the reason for one block size or another. Numbers of this kind are in tables,
-    and a table can be asked. An *SM* (streaming multiprocessor) is the part of the chip that a block runs on.
+    You will meet this in tutorials, as the reason for one block size or another. Such numbers are in tables, and a
+    table can be asked. An *SM* (streaming multiprocessor) is the part of the chip that a block runs on.
     """)
     return
 
@@ -221,16 +219,20 @@ def _(mo):
 def _():
     from simt.arch import arch
 
-    {chip: arch(name).max_threads_per_sm for chip, name in {"T4": "sm_75", "A100": "sm_80", "RTX 3090": "sm_86", "H200": "sm_90"}.items()}
+    chips = {"T4": "sm_75", "A100": "sm_80", "RTX 3090": "sm_86", "H200": "sm_90"}
+    [
+        {"chip": chip, "threads on an SM": arch(name).max_threads_per_sm, "32-bit float lanes": arch(name).fp32_lanes}
+        for chip, name in chips.items()
+    ]
     return
 
 
 @app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
-    It is 2048 on the A100. 1536 is right for another chip of the same generation, the one in gaming cards. Both are
-    called Ampere, and that is how such a number travels from one text into the next. The same texts are right that an
-    A100's SM has 64 lanes for 32-bit floats; an H100's has 128.
+    Both numbers are wrong for the A100: it is 2048 threads and 64 lanes. They are right for another chip of the same
+    generation, the one in gaming cards. Both chips are called Ampere, and that is how such a number travels from one
+    text into the next.
 
     **What to take away:** a limit belongs to an architecture (`sm_80`), not to a brand name. In this course every
     limit names its source.

@@ -64,10 +64,8 @@ def _(mo):
 
 @app.cell(hide_code=True)
 def _(block_slider, look, map1d_src, n_slider):
-    line = look(
-        "thread_mapping.map1d", map1d_src, {"grid": f"ceil_div(n, {block_slider.value})", "block": block_slider.value},
-        n=n_slider.value, room=-(-n_slider.value // 32) * 32 + 32,
-    )
+    by_block = {"grid": f"ceil_div(n, {block_slider.value})", "block": block_slider.value}
+    line = look("thread_mapping.map1d", map1d_src, by_block, n=n_slider.value)
     line.thread_map("y", f"map1d: {n_slider.value} elements, then memory of somebody else")
     return
 
@@ -453,11 +451,11 @@ def _(mo):
 
 @app.cell
 def _(look):
-    tried = {
-        threads: look("thread_mapping.launch", kernel="rows", launch={"grid": "height", "block": threads}, width=40, height=3)
-        for threads in (1024, 1025, 2049)
-    }
-    {threads: launch.findings for threads, launch in tried.items()}
+    def launched(threads):
+        launch = {"grid": "height", "block": threads}
+        return look("thread_mapping.launch", kernel="rows", launch=launch, width=40, height=3).findings
+
+    {threads: launched(threads) for threads in (1024, 1025, 2049)}
     return
 
 

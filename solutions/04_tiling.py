@@ -229,6 +229,9 @@ def _(mo):
     speed** of the plain one (recorded: H200, 2026-11-29). The caches had been answering the repeated loads all along;
     the tile only added work. You will meet tiles that pay. Count first, then measure.
 
+    (The card may remark that two of the lines split a warp: one lane loads, 31 wait. True, and cheap here. Lesson 06 is
+    about the cases where it is not.)
+
     ## Write 2 · A matrix product through tiles
 
     *Core, 25 minutes.* `gemm_tiled` computes C = A · B, with A of `m` × `k` numbers, B of `k` × `n`, all stored row by row.

@@ -7,6 +7,7 @@ import numpy as np
 BLOCK = 256  # map1d and wide_index
 TILE_X, TILE_Y = 32, 8  # block of map2d and of the launch exercise's `tiles`
 STRIDE_GRID, STRIDE_BLOCK = 4, 128  # the fixed launch of gridstride
+BEHIND = 64  # floats behind the output of map1d
 UNTOUCHED = -7.0  # what stood in memory that belongs to somebody else
 STRIDE = STRIDE_GRID * STRIDE_BLOCK  # threads of that launch
 
@@ -15,7 +16,7 @@ def map1d_inputs(sizes, rng):
     n = sizes["n"]
     return {
         "x": rng.uniform(-3.0, 3.0, n).astype(np.float32),
-        "y": np.full(sizes["room"], UNTOUCHED, np.float32),
+        "y": np.full(n + BEHIND, UNTOUCHED, np.float32),
         "n": np.int32(n),
     }
 

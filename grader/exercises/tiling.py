@@ -75,7 +75,7 @@ STENCIL = Exercise(
     reference=lambda plane: _blurred(plane),
     cases=(
         *(_plane_case(*sizes, measured=sizes == STENCIL_SIZES[0]) for sizes in STENCIL_SIZES),
-        _plane_case(45, 19, hidden=True),
+        Case("another size", {"width": 45, "height": 19}, seed=7, hidden=True),
     ),
     tolerance={
         "out": Tolerance(
@@ -183,7 +183,7 @@ GEMM_PARAMS = (
 )
 GEMM_CASES = (
     *(_gemm_case(*sizes, measured=sizes == GEMM_SIZES[0]) for sizes in GEMM_SIZES),
-    _gemm_case(21, 45, 34, hidden=True),
+    Case("another size", {"m": 21, "n": 45, "k": 34}, seed=7, hidden=True),
 )
 GEMM_TOLERANCE = {
     "C": Tolerance(
@@ -322,7 +322,7 @@ WHEN_NOT = Exercise(
     reference=_weighted,
     cases=(
         *(_plane_case(*sizes, measured=sizes == STENCIL_SIZES[0]) for sizes in STENCIL_SIZES),
-        _plane_case(45, 19, hidden=True),
+        Case("another size", {"width": 45, "height": 19}, seed=7, hidden=True),
     ),
     tolerance={"out": Tolerance(relative=ONE_ROUNDING, why="one product, rounded once: at most 2^-24 of its value")},
     goals=(
