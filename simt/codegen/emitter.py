@@ -207,9 +207,15 @@ class Emitter:
         return self.builder.call(self.declared(f"{name}.{_suffix(a.type)}", signature), [a, ir.Constant(I1, flag)])
 
     def to_int(self, a: ir.Value, bits: int, signed: bool) -> ir.Value:
-        """Float to integer towards zero, saturating; NaN gives 0."""
-        name = "llvm.fptosi.sat" if signed else "llvm.fptoui.sat"
-        return self.intrinsic(name, a, result=_reshaped(a.type, _INTEGERS[bits]))
+        """Float or double to integer towards zero, saturating; NaN gives 0.
+
+        The selects replace what the plain conversion leaves undefined; `llvm.fptosi.sat` goes lane by lane on AVX2.
+        """
+        low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1)) if signed else (0, 2**bits)
+        value = self.fptosi(a, bits) if signed else self.fptoui(a, bits)
+        value = self.select(self.fcmp("<", a, float(high)), value, high - 1)
+        value = self.select(self.fcmp("<", a, float(low)), low, value)
+        return self.select(self.is_nan(a), 0, value)
 
     def rounded(self, operation: str, mode: str, *args: ir.Value, bits: int = 0) -> ir.Value:
         """`fadd`, `fsub`, `fmul`, `fdiv`, `fma`, `sqrt`, `fptrunc`, `sitofp` or `uitofp` rounded rz, rm or rp.

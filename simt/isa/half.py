@@ -115,8 +115,8 @@ def _arithmetic(function, emit_function):
 
 
 def _emit_fma(e, a, b, c):
-    """In double, where the product is exact, with the sum rounded to odd."""
-    a, b, c = (e.fpext(x, 64) for x in (a, b, c))
+    """With an exact product, of f16 in float and of bf16 in double, and the sum rounded to odd."""
+    a, b, c = (e.fpext(x, 2 * e.width(a)) for x in (a, b, c))
     return emit_odd_sum(e, e.fmul(a, b), c)
 
 

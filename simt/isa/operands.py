@@ -62,6 +62,7 @@ def _flat(operand: Operand) -> tuple[Operand, ...]:
 
 def operands_of(instruction: Instruction, form: Form) -> tuple[tuple[Operand, ...], tuple[Operand, ...]]:
     """(results, sources) of a pure form as its `Shape` orders them, less the carry flag, which no operand names."""
+    assert form.op.shape is not None, f"{form.opcode} is not pure"
     shape = form.op.shape(form)
     results = _flat(instruction.operands[0]) if instruction.operands else ()
     sources = tuple(item for operand in instruction.operands[1:] for item in _flat(operand))
