@@ -61,7 +61,7 @@ class ArraySpec:
             if kind == "file":
                 self._path(rest)
             else:
-                _numbers(self.init)
+                _check_range(_numbers(self.init), self.dtype)
         else:
             literal(self.value, self.dtype, self.shape)
 
@@ -114,6 +114,13 @@ def _numbers(init: str) -> tuple[int, ...]:
     return numbers
 
 
+def _check_range(numbers: Sequence[int], dtype: np.dtype) -> None:
+    if len(numbers) == 3 and dtype.kind in "iu":
+        least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
+        if numbers[1] < least or numbers[2] > most + 1:
+            raise ValueSpecError(f"randint from {numbers[1]} to {numbers[2]} does not fit {dtype}", "use a wider dtype")
+
+
 def _ones(n: int, dtype: np.dtype, numbers: Sequence[int]) -> np.ndarray:
     return np.ones(n, dtype)
 
@@ -132,7 +139,8 @@ def _uniform(n: int, dtype: np.dtype, numbers: Sequence[int]) -> np.ndarray:
 
 def _randint(n: int, dtype: np.dtype, numbers: Sequence[int]) -> np.ndarray:
     seed, low, high = numbers
-    return np.random.default_rng(seed).integers(low, high, n).astype(dtype)
+    generator = np.random.default_rng(seed)
+    return generator.integers(low, high, n, dtype) if dtype.kind in "iu" else generator.integers(low, high, n).astype(dtype)
 
 
 _MAKERS: dict[str, Callable[[int, np.dtype, Sequence[int]], np.ndarray]] = {

@@ -68,6 +68,11 @@ def test_init_is_a_recipe_that_numpy_repeats(init, expected):
     assert array(init).tobytes() == expected.tobytes()
 
 
+def test_whole_numbers_are_drawn_in_their_own_dtype():
+    expected = np.random.default_rng(7).integers(0, 256, 4, np.uint8)
+    assert (array("randint:7:0:256", "uint8") == expected).all()
+
+
 def test_poison_is_nan_or_minus_one():
     assert np.isnan(array("poison")).all()
     assert (array("poison", "int32") == -1).all()
@@ -163,6 +168,7 @@ X = {"name": '"x"', "kind": '"array"', "dtype": '"float32"', "shape": "[4]", "di
         (argument(**X | {"init": '"random"'}), "init = 'random'", "normal:SEED"),
         (argument(**X | {"init": '"normal:x"'}), "not whole numbers", "randint"),
         (argument(**X | {"init": '"randint:1:5:5"'}), "LOW must be less", "randint"),
+        (argument(**X | {"dtype": '"int8"', "init": '"randint:1:0:300"'}), "does not fit int8", "wider"),
         (argument(**X | {"init": '"file:none.npy"'}), "no file none.npy", "folder"),
         (argument(**X | {"value": "1"}), "both init and value", "one of them"),
         (argument(name='"x"', dtype='"float32"', shape="[4]", dir='"in"'), "without values", "init"),

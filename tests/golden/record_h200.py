@@ -1,0 +1,149 @@
+"""Records what a GPU says about opcodes, the device contract and the lessons: run it on a machine that has one.
+
+    python3 tests/golden/record_h200.py --out tests/golden/h200 --lessons assets/recorded/h200
+
+It needs CuPy, NumPy, llvmlite, pytest and an NVRTC, and neither marimo nor nbgrader. On another GPU than an H200 give
+other folders. `test_h200_opcodes.py` and `test_h200_contract.py` compare the recordings with this tree, without a GPU.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from tests.golden.replay import LANES, Case, cases, pure_forms, reason_not_to_replay, save  # noqa: E402
+from tests.simt.isa.kernels import entry, module_for  # noqa: E402
+
+PARTS = ("machine", "opcodes", "contract", "lessons")
+CASES_A_MODULE = 160
+PTX_VERSION = "8.8"  # old enough for every driver of the 13.x series, new enough for every form of sm_90
+
+
+def main() -> None:
+    """Records the parts that the command line asks for."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", type=Path, required=True, help="folder for machine.json, opcodes.npz, contract.json")
+    parser.add_argument("--lessons", type=Path, help="folder for solutions.jsonl and times.json")
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
+    arguments = parser.parse_args()
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    facts = machine()
+    if "machine" in arguments.only:
+        write(arguments.out / "machine.json", facts)
+    if "opcodes" in arguments.only:
+        record_opcodes(arguments.out, int(facts["compute_capability"]))
+    if "contract" in arguments.only:
+        write(arguments.out / "contract.json", {"gpu": facts["gpu"], "recorded": facts["recorded"], "tests": contract()})
+    if "lessons" in arguments.only and arguments.lessons:
+        from tests.golden.lessons import record_lessons
+
+        record_lessons(arguments.lessons, facts)
+
+
+def write(path: Path, value: object) -> None:
+    """A JSON file for people, too."""
+    path.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def machine() -> dict[str, str]:
+    """What the recordings depend on: GPU, driver, versions, date."""
+    import cupy
+
+    from grader.compile import compiler_version
+
+    runtime = cupy.cuda.runtime
+    return {
+        "gpu": runtime.getDeviceProperties(0)["name"].decode(),
+        "compute_capability": cupy.cuda.Device(0).compute_capability,
+        "driver": _driver(),
+        "cuda_driver": str(runtime.driverGetVersion()),
+        "cuda_runtime": str(runtime.runtimeGetVersion()),
+        "nvrtc": compiler_version(),
+        "cupy": cupy.__version__,
+        "numpy": np.__version__,
+        "ptx": PTX_VERSION,
+        "recorded": date.today().isoformat(),
+    }
+
+
+def _driver() -> str:
+    """`580.159.04`; "unknown" where nvidia-smi does not say."""
+    if not shutil.which("nvidia-smi"):
+        return "unknown"
+    query = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader", "--id=0"]
+    return subprocess.run(query, capture_output=True, text=True).stdout.strip() or "unknown"
+
+
+def record_opcodes(folder: Path, capability: int) -> None:
+    """Writes opcodes.npz, and in absent.json why the remaining forms are not in it."""
+    save(folder / "opcodes.npz", replayed(cases(capability), f"sm_{capability}"))
+    absent = {form.opcode: reason for form in pure_forms() if (reason := reason_not_to_replay(form, capability))}
+    write(folder / "absent.json", absent)
+
+
+def replayed(chosen: Iterable[Case], target: str) -> Iterator[tuple[Case, tuple[np.ndarray, ...]]]:
+    """Each case with what the GPU gave; the driver turns the PTX into machine code."""
+    import cupy
+
+    every = list(chosen)
+    for start in range(0, len(every), CASES_A_MODULE):
+        batch = every[start : start + CASES_A_MODULE]
+        text = module_for((entry(c.form, f"case{i}", c.constants) for i, c in enumerate(batch)), PTX_VERSION, target)
+        module = cupy.cuda.function.Module()
+        module.load(text.encode() + b"\0")
+        for index, case in enumerate(batch):
+            yield case, _run(module.get_function(f"case{index}"), case)
+
+
+def _run(function, case: Case) -> tuple[np.ndarray, ...]:
+    """The results of one case, one thread an element."""
+    import cupy
+
+    n = len(case.sources[0])
+    types = case.form.op.shape(case.form).results
+    results = [cupy.asarray(np.full(n * type_.n_bytes, 0xA5, np.uint8)) for type_ in types]
+    sources = [
+        cupy.asarray(np.frombuffer(source.tobytes(), np.uint8))
+        for index, source in enumerate(case.sources)
+        if index not in case.constants
+    ]
+    function((n // LANES,), (LANES,), (*results, *sources))
+    return tuple(np.frombuffer(r.get().tobytes(), type_.dtype) for r, type_ in zip(results, types, strict=True))
+
+
+class _Outcomes:
+    """A pytest plugin that keeps each test's outcome: `passed`, `failed`, `skipped`."""
+
+    def __init__(self) -> None:
+        self.tests: dict[str, str] = {}
+
+    def pytest_runtest_logreport(self, report) -> None:
+        if report.when == "call" or not report.passed:
+            self.tests[report.nodeid] = report.outcome
+
+
+def contract() -> dict[str, str]:
+    """Outcome of every test marked gpu, by its id."""
+    import pytest
+
+    from tests.golden.gpu_tests import gpu_test_files
+
+    outcomes = _Outcomes()
+    files = [str(path) for path in gpu_test_files()]
+    pytest.main(["-m", "gpu", "--device", "cuda", "-p", "no:cacheprovider", f"--rootdir={ROOT}", *files], [outcomes])
+    return dict(sorted(outcomes.tests.items()))
+
+
+if __name__ == "__main__":
+    main()
