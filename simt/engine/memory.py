@@ -9,6 +9,7 @@ dropped, and a finding says so.
 from __future__ import annotations
 
 from simt.engine.lanewise import lane_read, load_lanes, reach, store_lanes
+from simt.engine.local import is_one_offset, load_one_offset, store_one_offset
 from simt.engine.moves import gather, scatter
 from simt.engine.native import native
 from simt.engine.pattern import access_bytes, place
@@ -33,15 +34,19 @@ def load(warp: Ptr[Warp], site: Ptr[Site], mask: u32, addresses: Ptr[u64], out: 
         trace_request(warp, site, mask, addresses)
     host = place(warp, site, mask, addresses)
     if is_null(host):
-        load_lanes(warp, site, mask, addresses, out)
+        address = addresses[trailing_zeros(mask)]
+        if scope_of(site, address) == Scope.LOCAL and is_one_offset(warp, site, address):
+            load_one_offset(warp, site, mask, address, out)
+        else:
+            load_lanes(warp, site, mask, addresses, out)
         return
     gather(site, mask, host, out)
     checks = warp.block.launch.checks
     if checks & (SHADOWED | RACES):
-        address = addresses[trailing_zeros(mask)]
-        scope = scope_of(site, address)
+        first = addresses[trailing_zeros(mask)]
+        scope = scope_of(site, first)
         if checks & SHADOWED:
-            shadow_read(warp, site, mask, scope, address)
+            shadow_read(warp, site, mask, scope, first)
         if checks & RACES:
             watch_read(warp, site, mask, scope)
 
@@ -57,7 +62,11 @@ def store(warp: Ptr[Warp], site: Ptr[Site], mask: u32, addresses: Ptr[u64], data
         note_writers(warp, site, mask, addresses)
     host = place(warp, site, mask, addresses)
     if is_null(host):
-        store_lanes(warp, site, mask, addresses, data)
+        address = addresses[trailing_zeros(mask)]
+        if scope_of(site, address) == Scope.LOCAL and is_one_offset(warp, site, address):
+            store_one_offset(warp, site, mask, address, data)
+        else:
+            store_lanes(warp, site, mask, addresses, data)
         return
     checks = warp.block.launch.checks
     if checks & (SHADOWED | RACES):

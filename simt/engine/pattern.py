@@ -145,7 +145,17 @@ def learn_wavefronts(site: Ptr[Site], mask: u32, start: u64) -> void:
 
 
 @native
+def local_sectors(site: Ptr[Site], mask: u32, addresses: Ptr[u64]) -> u64:
+    """Where all lanes use one offset, one sector for each word and eight lanes."""
+    n_bytes = access_bytes(site)
+    if site.pattern_low != 0 or site.pattern_high != i64(n_bytes):
+        return count_local_sectors(mask, addresses, n_bytes)
+    eights = u64(mask & 0xFF != 0) + u64(mask & 0xFF00 != 0) + u64(mask & 0xFF0000 != 0) + u64(mask >> 24 != 0)
+    return eights * u64((n_bytes + 3) >> 2)
+
+
+@native
 def count_local(site: Ptr[Site], mask: u32, addresses: Ptr[u64]) -> void:
     site.counts[8] += 1
-    site.counts[9] += count_local_sectors(mask, addresses, access_bytes(site))
+    site.counts[9] += local_sectors(site, mask, addresses)
     site.counts[11] += u64(popcount(mask)) * u64(access_bytes(site))

@@ -151,30 +151,54 @@ def run_step(site: Ptr[Site], run: i32) -> u32:
 
 
 @native
+def sweep_reads(warp: Ptr[Warp], site: Ptr[Site], kind: u32) -> b1:
+    """Notes a load from shared memory run by run; false when its words have to be looked at one by one."""
+    n_runs = runs_of(site)
+    first = i64(site.aim_offset >> 2)
+    hits: i32 = 0
+    for run in range(n_runs):
+        id = run_id(warp, site, run, kind)
+        hits |= sweep_read(warp, id, first + site.run_first[run], site.run_words[run], run_step(site, run))
+    return n_runs != 0 and hits == 0
+
+
+@native
+def sweep_writes(warp: Ptr[Warp], site: Ptr[Site], kind: u32) -> b1:
+    """As `sweep_reads` for a store, which does nothing when it answers false."""
+    n_runs = runs_of(site)
+    first = i64(site.aim_offset >> 2)
+    for run in range(n_runs):
+        id = run_id(warp, site, run, kind)
+        if site.run_several[run] != 0:
+            return False
+        if not quiet_shared(warp, id, first + site.run_first[run], site.run_words[run], run_step(site, run)):
+            return False
+    for run in range(n_runs):
+        id = run_id(warp, site, run, kind)
+        sweep_write(warp, id, first + site.run_first[run], site.run_words[run], run_step(site, run))
+    return n_runs != 0
+
+
+@native
 def sweep_runs(warp: Ptr[Warp], site: Ptr[Site], scope: i32, kind: u32, writes: i32) -> b1:
-    """Settles a request whose words no other lane touched lately run by run; else answers false and does nothing."""
+    """Settles a request whose words no other lane touched lately, else answers false."""
+    if scope == Scope.SHARED:
+        if writes != 0:
+            return sweep_writes(warp, site, kind)
+        return sweep_reads(warp, site, kind)
     n_runs = runs_of(site)
     first = i64(site.aim_offset >> 2)
     for run in range(n_runs):
         start = first + site.run_first[run]
         id = run_id(warp, site, run, kind)
-        step = run_step(site, run)
         if writes != 0 and site.run_several[run] != 0:
             return False
-        if scope == Scope.SHARED:
-            if not quiet_shared(warp, id, start, site.run_words[run], step, writes):
-                return False
-        elif not quiet_global(warp, site.segment, id, start, site.run_words[run], step, writes):
+        if not quiet_global(warp, site.segment, id, start, site.run_words[run], run_step(site, run), writes):
             return False
     for run in range(n_runs):
         start = first + site.run_first[run]
         id = run_id(warp, site, run, kind)
-        if scope != Scope.SHARED:
-            sweep_global(warp, site.segment, id, start, site.run_words[run], run_step(site, run), writes)
-        elif writes != 0:
-            sweep_write(warp, id, start, site.run_words[run], run_step(site, run))
-        else:
-            sweep_read(warp, id, start, site.run_words[run], run_step(site, run))
+        sweep_global(warp, site.segment, id, start, site.run_words[run], run_step(site, run), writes)
     return n_runs != 0
 
 

@@ -155,6 +155,8 @@ def check_readers(warp: Ptr[Warp], segment: Ptr[Segment], id: u32, word: i64, co
 @native
 def quiet_global(warp: Ptr[Warp], segment: Ptr[Segment], id: u32, first: i64, n: i32, per_lane: u32, writes: i32) -> b1:
     """No other lane wrote a word of a run in this launch, nor, when it is to be written, read it."""
+    if first + i64((n + 7) & ~7) > i64((segment.n_bytes + 3) >> 2):
+        return False  # sweeps go in steps of eight words
     if writes == 0:
         return untouched(warp, segment, WRITE, id, first, n, per_lane)
     return (
@@ -167,47 +169,51 @@ def quiet_global(warp: Ptr[Warp], segment: Ptr[Segment], id: u32, first: i64, n:
 @native
 def untouched(warp: Ptr[Warp], segment: Ptr[Segment], column: i64, id: u32, first: i64, n: i32, per_lane: u32) -> b1:
     """The entries of a run are empty or of the same lane that accesses it now."""
-    block = u32(warp.block.linear) + 1
+    block = splat8(u32(warp.block.linear) + 1)
     blocks = entry(segment, column, first)
     ids = entry(segment, column + ID, first)
-    hits: u32 = 0
-    for i in range(n):
-        new = id + ((u32(i) >> per_lane) << LANE_SHIFT)
-        other = u32(blocks[i] != block) | u32((ids[i] ^ new) & ALONE != 0)
-        hits |= u32(blocks[i] != 0) & other
-    return hits == 0
+    zero = splat8(0)
+    hits = zero
+    for base in range(0, i64(n), 8):
+        index = counting8() + splat8(base)
+        new = splat8(id) + ((index >> splat8(per_lane)) << splat8(LANE_SHIFT))
+        owner = load8(blocks + base)
+        same = equal8(owner, block) & equal8((load8(ids + base) ^ new) & splat8(ALONE), zero)
+        hits = hits | (less8(index, splat8(n)) & ~(equal8(owner, zero) | same))
+    return not any8(hits)
 
 
 @native
 def keep_readers(warp: Ptr[Warp], segment: Ptr[Segment], id: u32, first: i64, n: i32) -> void:
     """Readers of other warps move to the second place, before new ones take the first."""
-    block = u32(warp.block.linear) + 1
-    blocks = entry(segment, READ, first)
-    ids = entry(segment, READ + ID, first)
-    moved: u32 = 0
-    for i in range(n):
-        moved |= u32(blocks[i] != 0) & (u32(blocks[i] != block) | u32((ids[i] ^ id) & (31 << WARP_SHIFT) != 0))
-    if moved == 0:
-        return
-    for part in range(4):
-        newer = entry(segment, READ + part, first)
-        older = entry(segment, READ_BEFORE + part, first)
-        for i in range(n):
-            older[i] = newer[i]
+    block = splat8(u32(warp.block.linear) + 1)
+    zero = splat8(0)
+    for base in range(0, i64(n), 8):
+        owner = load8(entry(segment, READ, first + base))
+        changed = (load8(entry(segment, READ + ID, first + base)) ^ splat8(id)) & splat8(31 << WARP_SHIFT)
+        mine = equal8(owner, zero) | (equal8(owner, block) & equal8(changed, zero))
+        moves = less8(counting8() + splat8(base), splat8(n)) & ~mine
+        if any8(moves):
+            for part in range(4):
+                older = entry(segment, READ_BEFORE + part, first + base)
+                store8(older, select8(moves, load8(entry(segment, READ + part, first + base)), load8(older)))
 
 
 @native
 def fill_entries(warp: Ptr[Warp], segment: Ptr[Segment], column: i64, first: i64, n: i32, id: u32, per_lane: u32) -> void:
     """Notes the access at hand for `n` neighbouring words, 2 ** `per_lane` a lane from the lane of `id` on."""
-    block = u32(warp.block.linear) + 1
-    clock = u32(warp.block.launch.race_epoch)
-    epoch = u32(warp.block.epoch)
-    blocks = entry(segment, column, first)
-    clocks = entry(segment, column + CLOCK, first)
-    epochs = entry(segment, column + EPOCH, first)
-    ids = entry(segment, column + ID, first)
-    for i in range(n):
-        blocks[i] = block
-        clocks[i] = clock
-        epochs[i] = epoch
-        ids[i] = id + ((u32(i) >> per_lane) << LANE_SHIFT)
+    block = splat8(u32(warp.block.linear) + 1)
+    clock = splat8(u32(warp.block.launch.race_epoch))
+    epoch = splat8(u32(warp.block.epoch))
+    for base in range(0, i64(n), 8):
+        blocks = entry(segment, column, first + base)
+        clocks = entry(segment, column + CLOCK, first + base)
+        epochs = entry(segment, column + EPOCH, first + base)
+        ids = entry(segment, column + ID, first + base)
+        index = counting8() + splat8(base)
+        inside = less8(index, splat8(n))
+        new = splat8(id) + ((index >> splat8(per_lane)) << splat8(LANE_SHIFT))
+        store8(blocks, select8(inside, block, load8(blocks)))
+        store8(clocks, select8(inside, clock, load8(clocks)))
+        store8(epochs, select8(inside, epoch, load8(epochs)))
+        store8(ids, select8(inside, new, load8(ids)))

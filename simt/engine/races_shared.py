@@ -161,55 +161,72 @@ def check_after_read(warp: Ptr[Warp], id: u32, reader: u32, read_at: u32, word: 
 
 
 @native
-def quiet_shared(warp: Ptr[Warp], id: u32, first: i64, n: i32, per_lane: u32, writes: i32) -> b1:
-    """No other lane wrote a word of a run in this epoch, nor, when it is to be written, read it."""
-    epoch = u32(warp.block.epoch)
-    written = column(warp, WRITE_EPOCH) + first
-    writers = column(warp, WRITER) + first
-    hits: u32 = 0
-    for i in range(n):
-        new = id + ((u32(i) >> per_lane) << LANE_SHIFT)
-        hits |= u32(written[i] == epoch) & u32((writers[i] ^ new) & ALONE != 0)
-    if writes != 0:
-        reads = column(warp, READ_EPOCH) + first
-        readers = column(warp, READER) + first
-        for i in range(n):
-            new = id + ((u32(i) >> per_lane) << LANE_SHIFT)
-            hits |= u32(reads[i] == epoch) & u32((readers[i] ^ new) & ALONE != 0)
-    return hits == 0
+def sweep_read(warp: Ptr[Warp], id: u32, first: i64, n: i32, per_lane: u32) -> b1:
+    """Notes the reader of `n` neighbouring words, 2 ** `per_lane` a lane from the lane of `id` on, eight at a time.
+
+    Answers whether another lane wrote one of them in this epoch: then the words are to be checked one by one.
+    """
+    n_words = (warp.block.launch.shared_bytes + 3) >> 2
+    epoch = splat8(u32(warp.block.epoch))
+    sync = splat8(u32(warp.sync_epoch))
+    zero = splat8(0)
+    hits = zero
+    for base in range(0, i64(n), 8):
+        written = column(warp, 0) + (first + base)
+        readers = written + READER * n_words
+        known = load8(readers)
+        seen = load8(written + READ_EPOCH * n_words)
+        when = load8(written + READ_SYNC * n_words)
+        index = counting8() + splat8(base)
+        inside = less8(index, splat8(n))
+        new = splat8(id) + ((index >> splat8(per_lane)) << splat8(LANE_SHIFT))
+        changed = known ^ new
+        current = equal8(seen, epoch)
+        same_warp = equal8(changed & splat8(31 << WARP_SHIFT), zero)
+        same_lane = equal8(changed & splat8(PLACE), zero)
+        mixed = select8(same_lane, known & splat8(OTHER_LANES), splat8(OTHER_LANES))
+        stays = (known & splat8(OTHER_WARPS)) | (equal8(when, sync) & mixed)
+        merged = select8(same_warp, new | stays, known | splat8(OTHER_WARPS | BYTES))
+        alone = equal8((load8(written + WRITER * n_words) ^ new) & splat8(ALONE), zero)
+        hits = hits | (equal8(load8(written), epoch) & inside & ~alone)
+        store8(readers, select8(inside, select8(current, merged, new), known))
+        store8(written + READ_SYNC * n_words, select8(inside & ~(current & ~same_warp), sync, when))
+        store8(written + READ_EPOCH * n_words, select8(inside, epoch, seen))
+    return any8(hits)
 
 
 @native
-def sweep_read(warp: Ptr[Warp], id: u32, first: i64, n: i32, per_lane: u32) -> void:
-    """Notes the reader of `n` neighbouring words, 2 ** `per_lane` a lane from the lane of `id` on."""
-    epoch = u32(warp.block.epoch)
-    sync = u32(warp.sync_epoch)
-    epochs = column(warp, READ_EPOCH) + first
-    syncs = column(warp, READ_SYNC) + first
-    readers = column(warp, READER) + first
-    for i in range(n):
-        known = readers[i]
-        new = id + ((u32(i) >> per_lane) << LANE_SHIFT)
-        same_epoch = b1(epochs[i] == epoch)
-        same_warp = b1((known ^ new) & (31 << WARP_SHIFT) == 0)
-        same_lane = b1((known ^ new) & PLACE == 0)
-        mixed = select(same_lane, known & OTHER_LANES, u32(OTHER_LANES))
-        stays = (known & OTHER_WARPS) | select(syncs[i] == sync, mixed, u32(0))
-        merged = select(same_warp, new | stays, known | OTHER_WARPS | BYTES)
-        readers[i] = select(same_epoch, merged, new)
-        syncs[i] = select(b1(same_epoch & (not same_warp)), syncs[i], sync)
-        epochs[i] = epoch
+def quiet_shared(warp: Ptr[Warp], id: u32, first: i64, n: i32, per_lane: u32) -> b1:
+    """No other lane touched a word of a run in this epoch."""
+    n_words = (warp.block.launch.shared_bytes + 3) >> 2
+    epoch = splat8(u32(warp.block.epoch))
+    zero = splat8(0)
+    hits = zero
+    for base in range(0, i64(n), 8):
+        written = column(warp, 0) + (first + base)
+        index = counting8() + splat8(base)
+        new = splat8(id) + ((index >> splat8(per_lane)) << splat8(LANE_SHIFT))
+        wrote = equal8((load8(written + WRITER * n_words) ^ new) & splat8(ALONE), zero)
+        read = equal8((load8(written + READER * n_words) ^ new) & splat8(ALONE), zero)
+        touched = equal8(load8(written), epoch) & ~wrote
+        touched = touched | (equal8(load8(written + READ_EPOCH * n_words), epoch) & ~read)
+        hits = hits | (touched & less8(index, splat8(n)))
+    return not any8(hits)
 
 
 @native
 def sweep_write(warp: Ptr[Warp], id: u32, first: i64, n: i32, per_lane: u32) -> void:
     """As `sweep_read` for writes to words that were quiet."""
-    epoch = u32(warp.block.epoch)
-    sync = u32(warp.sync_epoch)
-    written = column(warp, WRITE_EPOCH) + first
-    syncs = column(warp, WRITE_SYNC) + first
-    writers = column(warp, WRITER) + first
-    for i in range(n):
-        written[i] = epoch
-        syncs[i] = sync
-        writers[i] = id + ((u32(i) >> per_lane) << LANE_SHIFT)
+    n_words = (warp.block.launch.shared_bytes + 3) >> 2
+    epoch = splat8(u32(warp.block.epoch))
+    sync = splat8(u32(warp.sync_epoch))
+    for base in range(0, i64(n), 8):
+        written = column(warp, 0) + (first + base)
+        syncs = written + WRITE_SYNC * n_words
+        writers = written + WRITER * n_words
+        index = counting8() + splat8(base)
+        inside = less8(index, splat8(n))
+        new = splat8(id) + ((index >> splat8(per_lane)) << splat8(LANE_SHIFT))
+        store8(writers, select8(inside, new, load8(writers)))
+        store8(syncs, select8(inside, sync, load8(syncs)))
+        store8(written, select8(inside, epoch, load8(written)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from simt.engine.native import native
 from simt.engine.pattern import FAR, access_bytes
-from simt.engine.records import Ptr, b1, i32, i64, u32, u64
+from simt.engine.records import Ptr, b1, i32, i64, u64
 from simt.engine.state import Site
 
 __all__ = ["runs_of"]

@@ -72,7 +72,7 @@ class Machine:
         block.warps, block.n_warps = ctypes.addressof(self.warp_records), warps
         block.shared, block.shared_words = pointer(self.shared), pointer(self.shared_words)
         block.local, block.local_words = pointer(self.local), pointer(self.local_words)
-        self.shared_races = np.zeros((self.launch.shared_bytes // 4 + 1) * SHARED_RACE_WORD_BYTES, np.uint8)
+        self.shared_races = np.zeros((self.launch.shared_bytes // 4 + 16) * SHARED_RACE_WORD_BYTES, np.uint8)
         block.shared_races = pointer(self.shared_races)
         block.linear = block.x = index
         block.epoch = 1
