@@ -34,7 +34,8 @@ class Limits:
     """What a child may use. None leaves that resource alone.
 
     Attributes:
-        address_space_bytes: virtual memory; a CUDA context needs tens of GiB of it, so a GPU worker sets None.
+        address_space_bytes: virtual memory beyond what is mapped when the limits are set (where a GPU's driver is
+            installed, NVRTC alone reserves 12 GiB); a CUDA context needs tens of GiB more, so a GPU worker sets None.
         data_bytes: heap and private mappings.
         cpu_seconds: processor time, of one job where the child is kept warm.
         wall_seconds: time from a question to its answer; the parent holds this one.
@@ -130,7 +131,7 @@ def _limit_resources(limits: Limits) -> bool:
         return False
     wanted = {
         "RLIMIT_CORE": 0,
-        "RLIMIT_AS": limits.address_space_bytes,
+        "RLIMIT_AS": limits.address_space_bytes and limits.address_space_bytes + _mapped_bytes(),
         "RLIMIT_DATA": limits.data_bytes,
         "RLIMIT_FSIZE": limits.file_bytes,
         "RLIMIT_NOFILE": limits.open_files,
@@ -142,6 +143,14 @@ def _limit_resources(limits: Limits) -> bool:
                 resource.setrlimit(getattr(resource, name), (value, value))
     extend_cpu_limit(limits)
     return True
+
+
+def _mapped_bytes() -> int:
+    """Virtual memory that this process has mapped; 0 where the system does not say."""
+    with contextlib.suppress(OSError, ValueError):
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    return 0
 
 
 def extend_cpu_limit(limits: Limits) -> None:
