@@ -17,21 +17,26 @@ _EXCHANGE = ("exch%s.{b32,b64}", "cas%s.{b32,b64}")
 
 
 def _forms(name: str, order: str, operations: tuple[str, ...]) -> tuple[str, ...]:
-    """The ISA writes the scope before the space; compilers also write `atom.global.cta.add`, without an order."""
-    orderly = tuple(f"{name}{order}{_SCOPE}{_SPACE}.{operation % _HINT}" for operation in operations)
-    swapped = (f"{name}.{{global,shared}}.{{cta,cluster,gpu,sys}}.{operation % _HINT}" for operation in operations)
-    return (*orderly, *swapped)
+    """The ISA's order of modifiers, NVRTC's `atom.global.cta.add.u32`, and libcu++'s `atom.add.acquire.gpu.s32`."""
+    stated = order.replace("{.", ".{").replace(",.", ",")
+    made = []
+    for operation in operations:
+        verb, _, types = operation.partition("%s")
+        made += [
+            f"{name}{order}{_SCOPE}{_SPACE}.{verb}{_HINT}{types}",
+            f"{name}.{{global,shared}}.{{cta,cluster,gpu,sys}}.{verb}{_HINT}{types}",
+            f"{name}.{verb}{stated}{_SCOPE}{_SPACE}{_HINT}{types}",
+        ]
+    return tuple(made)
 
 
 def _rows(name: str, order: str, exchange: tuple[str, ...]) -> tuple[Op, ...]:
     section = _SECTION + name
     narrow = ("add.noftz%s.{f16,f16x2,bf16,bf16x2}",)
-    vectors = ("add%s.{v2,v4}.f32", "add.noftz%s.{v2,v4,v8}.{f16,bf16}", "add.noftz%s.{v2,v4}.{f16x2,bf16x2}")
     return (
         Op(name, _forms(name, order, _ARITHMETIC + exchange), role=Role.MEMORY, since=("1.1", 11), section=section),
         Op(name, _forms(name, order, ("add%s.f64",)), role=Role.MEMORY, since=("5.0", 60), section=section),
         Op(name, _forms(name, order, narrow), role=Role.MEMORY, since=("6.2", 60), section=section),
-        Op(name, _forms(name, order, vectors), role=Role.MEMORY, since=("8.1", 90), section=section),
     )
 
 

@@ -23,6 +23,4 @@ ROWS = (
     Op("griddepcontrol", ("griddepcontrol.{launch_dependents,wait}",), role=Role.NONE, since=("7.8", 90),
        section="Parallel Synchronization and Communication Instructions: griddepcontrol",
        note="launches do not overlap, so there is nothing to wait for"),
-    Op("setmaxnreg", ("setmaxnreg.{inc,dec}.sync.aligned.u32",), role=Role.NONE, since=("8.0", 90),
-       section=_OTHER + "setmaxnreg", note="registers are not limited"),
 )

@@ -67,6 +67,8 @@ ROWS = (
     ), shape=of("b64", "f32"), eval=lambda form, fraction: np.zeros(fraction.shape, np.uint64),
        emit=lambda e, form, fraction: e.const(fraction, 0, 64), since=("7.4", 80), section=_SECTION + "createpolicy",
        note="every policy is the same opaque value; only with the fraction written out"),
+    Op("discard", ("discard{.global}.L2::128B",), role=Role.NONE, since=("7.4", 80), section=_SECTION + "discard",
+       note="the discarded bytes keep their values"),
     Op("applypriority", ("applypriority{.global}.L2::evict_normal",), role=Role.NONE, since=("7.4", 80),
        section=_SECTION + "applypriority", note="a hint: nothing happens"),
 )
