@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import socket
 import subprocess
@@ -13,9 +12,13 @@ import urllib.request
 from contextlib import contextmanager
 from pathlib import Path
 
+from grader.notebook.cells import marker_of
+from grader.release.marimo_form import parse
+from simt.nvrtc_cache import cache_folder
+
 ROOT = Path(__file__).resolve().parents[2]
 CHROMIUM = ("/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome")
-PATIENCE_MS = 90_000
+PATIENCE_MS = 45_000
 
 
 @contextmanager
@@ -25,8 +28,11 @@ def edit_server(notebook: Path, home: Path):
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     options = ["--headless", "--no-token", "--host", "127.0.0.1", "--port", str(port), "--skip-update-check"]
-    # Nobody's own marimo settings, and nobody's progress.
-    own = {"HOME": str(home), "XDG_CONFIG_HOME": str(home / "config"), "WARPWISE_PROGRESS": str(home / "progress.json")}
+    # Nobody's own marimo settings and nobody's progress; compiled kernels are shared with the other tests.
+    own = {
+        "HOME": str(home), "XDG_CONFIG_HOME": str(home / "config"), "WARPWISE_PROGRESS": str(home / "progress.json"),
+        "WARPWISE_CACHE": str(cache_folder()),
+    }  # fmt: skip
     log = open(home / "server.log", "w", encoding="utf-8")  # noqa: SIM115
     server = subprocess.Popen(
         [sys.executable, "-m", "marimo", "edit", str(notebook), *options],
@@ -67,6 +73,8 @@ class NotebookPage:
 
     def __init__(self, page, address: str, notebook: Path):
         self.page, self.address, self.notebook = page, address, notebook
+        # Cells keep their order, so the file says where in the page each answer stands.
+        self.markers = [marker_of(cell.code) for cell in parse(notebook.read_text(encoding="utf-8")).cells]
         self.foreign: list[str] = []
         self.errors: list[str] = []
         page.set_default_timeout(PATIENCE_MS)
@@ -104,8 +112,10 @@ class NotebookPage:
         return card.first
 
     def answer_editor(self, exercise_id: str):
-        """The code editor of an exercise's answer cell, found by its `# exercise: ID` line."""
-        return self.page.locator(".cm-content", has_text=re.compile(rf"# exercise: {re.escape(exercise_id)}(?![\w.])")).first
+        """The code editor of an exercise's answer cell. A cell has none before it was scrolled near the window."""
+        cell = self.page.locator("[data-cell-name]").nth(self.markers.index(exercise_id))
+        cell.scroll_into_view_if_needed()
+        return cell.locator(".cm-content")
 
     def write_cell(self, editor, text: str) -> None:
         """Replaces a cell's whole text by typing it in, and runs it."""

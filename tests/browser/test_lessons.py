@@ -38,7 +38,8 @@ def test_lesson_opens_with_a_verdict_for_every_exercise(lesson, open_notebook):
     for row in exercises_of(lesson):
         card = page.card(row.id).first
         card.wait_for(state="attached")
-        assert card.get_attribute("data-status") not in ("pass", "internal_error"), f"the starter of {row.id}"
+        status = card.get_attribute("data-status")
+        assert status not in ("pass", "internal_error"), f"the starter of {row.id}: {card.inner_text()}"
         assert card.locator(".ww-next").inner_text().strip(), f"{row.id} does not say what to do next"
     assert page.page.locator(".marimo-error, [data-error]").count() == 0
     assert page.errors == []
