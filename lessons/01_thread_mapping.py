@@ -8,11 +8,11 @@ app = marimo.App(width="medium", app_title="01 · Thread mapping")
 def _():
     import marimo as mo
 
-    from grader import check, hint, predict
+    from grader import check, predict
     from grader.lesson_figures import figure
     from grader.lesson_look import look
 
-    return check, figure, hint, look, mo, predict
+    return check, figure, look, mo, predict
 
 
 @app.cell(hide_code=True)
@@ -140,7 +140,12 @@ def _(mo):
 def _():
     # exercise: thread_mapping.predict
     predict_values = {
-        "answers": {"element": None, "idle": None, "offset": None, "rounds": None},  # TODO: numbers
+        "answers": {  # TODO: a number in place of each None
+            "element": None,
+            "idle": None,
+            "offset": None,
+            "rounds": None,
+        },
     }
     return (predict_values,)
 
@@ -184,12 +189,6 @@ def _(check, map1d_launch, map1d_src):
 
 
 @app.cell(hide_code=True)
-def _(hint):
-    hint("thread_mapping.map1d")
-    return
-
-
-@app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
     **What it showed.** `blockIdx.x * blockDim.x` counts the threads in the blocks before this one. Blocks come whole,
@@ -224,7 +223,8 @@ def _(mo):
 def _():
     # exercise: thread_mapping.map2d
     map2d_src = r"""
-    extern "C" __global__ void map2d(const float* photo, float* frame, int width, int height, int pitch) {
+    extern "C" __global__ void map2d(
+            const float* photo, float* frame, int width, int height, int pitch) {
         int col = blockIdx.x * blockDim.x + threadIdx.x;
         int row = 0;  // TODO: the same in y
         if (col < width) {  // TODO: rows end as well
@@ -239,12 +239,6 @@ def _():
 @app.cell(hide_code=True)
 def _(check, map2d_launch, map2d_src):
     check("thread_mapping.map2d", map2d_src, map2d_launch)
-    return
-
-
-@app.cell(hide_code=True)
-def _(hint):
-    hint("thread_mapping.map2d")
     return
 
 
@@ -304,12 +298,6 @@ def _(check, launch_launch):
 
 
 @app.cell(hide_code=True)
-def _(hint):
-    hint("thread_mapping.launch")
-    return
-
-
-@app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
     **What it showed.** A launch belongs to a kernel: `flat` wants a thread an element, `tiles` a block for each piece,
@@ -344,12 +332,6 @@ def _():
 @app.cell(hide_code=True)
 def _(check, gridstride_src):
     check("thread_mapping.gridstride", gridstride_src)
-    return
-
-
-@app.cell(hide_code=True)
-def _(hint):
-    hint("thread_mapping.gridstride")
     return
 
 
@@ -391,12 +373,6 @@ def _():
 @app.cell(hide_code=True)
 def _(check, wide_index_src):
     check("thread_mapping.wide_index", wide_index_src)
-    return
-
-
-@app.cell(hide_code=True)
-def _(hint):
-    hint("thread_mapping.wide_index")
     return
 
 

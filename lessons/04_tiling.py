@@ -8,12 +8,12 @@ app = marimo.App(width="medium", app_title="04 · Tiling")
 def _():
     import marimo as mo
 
-    from grader import check, hint, predict
+    from grader import check, predict
     from grader.exercises.tiling import NAIVE_GEMM
     from grader.lesson_figures import figure
     from grader.lesson_look import look
 
-    return NAIVE_GEMM, check, figure, hint, look, mo, predict
+    return NAIVE_GEMM, check, figure, look, mo, predict
 
 
 @app.cell(hide_code=True)
@@ -120,7 +120,12 @@ def _(mo):
 def _():
     # exercise: tiling.predict
     predict_values = {
-        "answers": {"naive_loads": None, "tile_loads": None, "requests": None, "speed": None},  # TODO: numbers
+        "answers": {  # TODO: a number in place of each None
+            "naive_loads": None,
+            "tile_loads": None,
+            "requests": None,
+            "speed": None,
+        },
     }
     return (predict_values,)
 
@@ -195,12 +200,6 @@ def _(check, stencil_src):
 
 
 @app.cell(hide_code=True)
-def _(hint):
-    hint("tiling.stencil")
-    return
-
-
-@app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
     **What it showed.** The tile answers 3.7 of 5 loads. Every thread of the block takes part in loading, also those
@@ -231,7 +230,8 @@ def _(mo):
 def _():
     # exercise: tiling.gemm_tiled
     gemm_tiled_src = r"""
-    extern "C" __global__ void gemm_tiled(const float* A, const float* B, float* C, int m, int n, int k) {
+    extern "C" __global__ void gemm_tiled(
+            const float* A, const float* B, float* C, int m, int n, int k) {
         __shared__ float As[16][16], Bs[16][16];
         int tx = threadIdx.x, ty = threadIdx.y;
         int row = blockIdx.y * 16 + ty, col = blockIdx.x * 16 + tx;
@@ -249,12 +249,6 @@ def _():
 @app.cell(hide_code=True)
 def _(check, gemm_tiled_src):
     check("tiling.gemm_tiled", gemm_tiled_src)
-    return
-
-
-@app.cell(hide_code=True)
-def _(hint):
-    hint("tiling.gemm_tiled")
     return
 
 
@@ -289,7 +283,8 @@ def _(debug_published_src, look):
 def _():
     # exercise: tiling.debug_published
     debug_published_src = r"""
-    extern "C" __global__ void gemm_published(const float* A, const float* B, float* C, int m, int n, int k) {
+    extern "C" __global__ void gemm_published(
+            const float* A, const float* B, float* C, int m, int n, int k) {
         __shared__ float As[16][16], Bs[16][16];
         int tx = threadIdx.x, ty = threadIdx.y;
         int row = blockIdx.y * 16 + ty, col = blockIdx.x * 16 + tx;
@@ -314,12 +309,6 @@ def _(check, debug_published_src):
 
 
 @app.cell(hide_code=True)
-def _(hint):
-    hint("tiling.debug_published")
-    return
-
-
-@app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
     **What it showed.** An error map tells more than the first wrong number. A diagonal that is right, in every tile,
@@ -340,7 +329,8 @@ def _(mo):
 def _():
     # exercise: tiling.when_not
     when_not_src = r"""
-    extern "C" __global__ void weigh_columns(const float* plane, const float* weight, float* out, int width, int height) {
+    extern "C" __global__ void weigh_columns(
+            const float* plane, const float* weight, float* out, int width, int height) {
         int col = blockIdx.x * 32 + threadIdx.x, row = blockIdx.y * 8 + threadIdx.y;
         __shared__ float tile[8][32];
         bool inside = row < height && col < width;
@@ -357,12 +347,6 @@ def _():
 @app.cell(hide_code=True)
 def _(check, when_not_src):
     check("tiling.when_not", when_not_src)
-    return
-
-
-@app.cell(hide_code=True)
-def _(hint):
-    hint("tiling.when_not")
     return
 
 

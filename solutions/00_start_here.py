@@ -8,11 +8,11 @@ app = marimo.App(width="medium", app_title="00 · Start here")
 def _():
     import marimo as mo
 
-    from grader import check, device, hint, predict
+    from grader import check, device, predict
     from grader.lesson_figures import figure
     from grader.lesson_look import look
 
-    return check, device, figure, hint, look, mo, predict
+    return check, device, figure, look, mo, predict
 
 
 @app.cell(hide_code=True)
@@ -186,12 +186,6 @@ def _():
 @app.cell(hide_code=True)
 def _(check, double_it_src):
     check("hello.double_it", double_it_src)
-    return
-
-
-@app.cell(hide_code=True)
-def _(hint):
-    hint("hello.double_it")
     return
 
 

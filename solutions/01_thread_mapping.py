@@ -8,11 +8,11 @@ app = marimo.App(width="medium", app_title="01 · Thread mapping")
 def _():
     import marimo as mo
 
-    from grader import check, hint, predict
+    from grader import check, predict
     from grader.lesson_figures import figure
     from grader.lesson_look import look
 
-    return check, figure, hint, look, mo, predict
+    return check, figure, look, mo, predict
 
 
 @app.cell(hide_code=True)
@@ -145,7 +145,12 @@ def _():
         "typed": "2026-11-29T12:00:00",
         "seal": "ca797909",
         # STARTER
-        # "answers": {"element": None, "idle": None, "offset": None, "rounds": None},  # TODO: numbers
+        # "answers": {  # TODO: a number in place of each None
+        #     "element": None,
+        #     "idle": None,
+        #     "offset": None,
+        #     "rounds": None,
+        # },
         # END SOLUTION
     }
     return (predict_values,)
@@ -195,12 +200,6 @@ def _(check, map1d_launch, map1d_src):
 
 
 @app.cell(hide_code=True)
-def _(hint):
-    hint("thread_mapping.map1d")
-    return
-
-
-@app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
     **What it showed.** `blockIdx.x * blockDim.x` counts the threads in the blocks before this one. Blocks come whole,
@@ -235,7 +234,8 @@ def _(mo):
 def _():
     # exercise: thread_mapping.map2d
     map2d_src = r"""
-    extern "C" __global__ void map2d(const float* photo, float* frame, int width, int height, int pitch) {
+    extern "C" __global__ void map2d(
+            const float* photo, float* frame, int width, int height, int pitch) {
         int col = blockIdx.x * blockDim.x + threadIdx.x;
         // BEGIN SOLUTION
         int row = blockIdx.y * blockDim.y + threadIdx.y;
@@ -257,12 +257,6 @@ def _():
 @app.cell(hide_code=True)
 def _(check, map2d_launch, map2d_src):
     check("thread_mapping.map2d", map2d_src, map2d_launch)
-    return
-
-
-@app.cell(hide_code=True)
-def _(hint):
-    hint("thread_mapping.map2d")
     return
 
 
@@ -328,12 +322,6 @@ def _(check, launch_launch):
 
 
 @app.cell(hide_code=True)
-def _(hint):
-    hint("thread_mapping.launch")
-    return
-
-
-@app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
     **What it showed.** A launch belongs to a kernel: `flat` wants a thread an element, `tiles` a block for each piece,
@@ -379,12 +367,6 @@ def _(check, gridstride_src):
 
 
 @app.cell(hide_code=True)
-def _(hint):
-    hint("thread_mapping.gridstride")
-    return
-
-
-@app.cell(hide_code=True)
 def _(mo):
     mo.md(r"""
     **What it showed.** All threads advance by the size of the grid, so a round takes 512 elements in a row. This is
@@ -426,12 +408,6 @@ def _():
 @app.cell(hide_code=True)
 def _(check, wide_index_src):
     check("thread_mapping.wide_index", wide_index_src)
-    return
-
-
-@app.cell(hide_code=True)
-def _(hint):
-    hint("thread_mapping.wide_index")
     return
 
 

@@ -262,7 +262,7 @@ DEBUG_PUBLISHED = Exercise(
         Fault(
             "row-for-column",
             wrong_reference=_row_for_column,
-            says="the thread's column is `tx`, yet the tile of B is read at `ty`; only where the two are equal is it right",
+            says="in a row of a tile all elements get one and the same sum: some index does not run along with the column",
         ),
         *GEMM_BARRIERS,
         TAIL_NOT_ZEROED,
