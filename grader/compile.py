@@ -13,8 +13,6 @@ from simt.diagnostics import Diagnostic, Severity, diagnose
 
 __all__ = ["BuildProblem", "compile_text", "compiler_version"]
 
-UNUSED = ("was declared but never referenced", "was set but never used")
-
 
 @dataclass(frozen=True, slots=True)
 class BuildProblem:
@@ -52,16 +50,10 @@ def compile_text(
     symbol = build.names.get(kernel, kernel)
     if absent := missing_kernel(symbol, build.ptx, source):
         return BuildProblem((absent, *build.diagnostics), build.log)
-    warnings = tuple(filter(_matters, build.diagnostics))
+    warnings = tuple(finding for finding in build.diagnostics if finding.severity is not Severity.ERROR)
     return Compiled(
         build.ptx, build.cubin, symbol, arch, _resources(build, symbol), build.log, build.digest, source, warnings
     )
-
-
-def _matters(finding: Diagnostic) -> bool:
-    """False for warnings about names that are not used: an exercise's half-written kernel has them all the time."""
-    unused = any(words in finding.message for words in UNUSED)
-    return finding.severity is not Severity.ERROR and not (unused and finding.check == "compile.warning")
 
 
 def _resources(build, symbol: str) -> Resources:

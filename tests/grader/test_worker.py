@@ -20,7 +20,14 @@ from grader.model import Basis, Compiled, Resources, Timing
 from grader.worker import cpus
 from grader.worker.host import WorkerDevice, WorkerFailed, fresh_device
 from grader.worker.wire import (
-    Launch, WireProblem, pack_launch, pack_result, pack_timing, unpack_launch, unpack_result, unpack_timing,
+    Launch,
+    WireProblem,
+    pack_launch,
+    pack_result,
+    pack_timing,
+    unpack_launch,
+    unpack_result,
+    unpack_timing,
 )  # fmt: skip
 from simt.counters import Counters
 from simt.diagnostics import diagnose
