@@ -23,6 +23,7 @@ from simt.engine.races_shared import (
     WARP_SHIFT,
     both_strong,
     lane_of_id,
+    site_of_id,
     warp_of_id,
 )
 from simt.engine.records import Ptr, b1, i32, i64, u32, u64, void
@@ -42,11 +43,17 @@ def entry(segment: Ptr[Segment], column: i64, word: i64) -> Ptr[u32]:
 
 @native
 def stamp(warp: Ptr[Warp], segment: Ptr[Segment], column: i64, word: i64, id: u32) -> void:
-    """Notes the access at hand."""
+    """Notes the access at hand; other bytes that the warp touched at the same time stay."""
+    clock = u32(warp.block.launch.race_epoch)
+    epoch = u32(warp.block.epoch)
+    bytes: u32 = 0
+    if is_mine(warp, segment, column, word) and entry(segment, column + EPOCH, word)[0] == epoch:
+        if entry(segment, column + CLOCK, word)[0] == clock:
+            bytes = entry(segment, column + ID, word)[0] & BYTES
     entry(segment, column, word)[0] = u32(warp.block.linear) + 1
-    entry(segment, column + CLOCK, word)[0] = u32(warp.block.launch.race_epoch)
-    entry(segment, column + EPOCH, word)[0] = u32(warp.block.epoch)
-    entry(segment, column + ID, word)[0] = id
+    entry(segment, column + CLOCK, word)[0] = clock
+    entry(segment, column + EPOCH, word)[0] = epoch
+    entry(segment, column + ID, word)[0] = id | bytes
 
 
 @native
@@ -74,7 +81,7 @@ def report_global(
     warp: Ptr[Warp], check: i32, site: u32, also: u32, segment: Ptr[Segment], word: i64, lanes: u32, column: i64
 ) -> void:
     """A finding at the lanes at hand; `low` and `high` name the block and warp of the other access."""
-    found = note(warp, check, i32(site), i32(also), lanes, segment.base + u64(word) * 4)
+    found = note(warp, check, site_of_id(site), site_of_id(also), lanes, segment.base + u64(word) * 4)
     if not is_null(found) and found.count == popcount(lanes):
         found.low = u64(entry(segment, column, word)[0] - 1)
         found.high = u64(warp_of_id(entry(segment, column + ID, word)[0]))

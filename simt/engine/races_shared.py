@@ -18,7 +18,8 @@ __all__ = ["SHARED_COLUMNS", "quiet_shared", "read_shared", "sweep_read", "sweep
 SHARED_COLUMNS = 6
 WRITE_EPOCH, WRITE_SYNC, WRITER, READ_EPOCH, READ_SYNC, READER = range(SHARED_COLUMNS)
 
-# An id: bytes touched in bits 0-3, then strong (volatile, atomic), atomic, warp, lane, several warps, several lanes, site.
+# An id: bytes touched in bits 0-3, then strong (volatile, atomic), atomic, warp, lane, several warps, several lanes (of the
+# same bytes), parts (several lanes, each with bytes of its own: nothing is said of lanes then), site.
 BYTES = 15
 STRONG = 1 << 4
 ATOMIC = 1 << 5
@@ -27,13 +28,22 @@ LANE_SHIFT = 11
 PLACE = 0x3FF << WARP_SHIFT  # warp and lane
 OTHER_WARPS = 1 << 16
 OTHER_LANES = 1 << 17
-ALONE = PLACE | OTHER_WARPS | OTHER_LANES  # equal here: the same single lane
-SITE_SHIFT = 18
+PARTS = 1 << 18
+ALONE = PLACE | OTHER_WARPS | OTHER_LANES | PARTS  # equal here: the same single lane
+SITE_SHIFT = 19
+LAST_SITE = (1 << 13) - 1  # stands for itself and all beyond
 
 
 @native
 def make_id(warp: Ptr[Warp], site: Ptr[Site], lane: u32, bytes: u32, kind: u32) -> u32:
-    return bytes | kind | (u32(warp.index) << WARP_SHIFT) | (lane << LANE_SHIFT) | (u32(site.index) << SITE_SHIFT)
+    number = min(u32(site.index), u32(LAST_SITE))
+    return bytes | kind | (u32(warp.index) << WARP_SHIFT) | (lane << LANE_SHIFT) | (number << SITE_SHIFT)
+
+
+@native
+def site_of_id(number: u32) -> i32:
+    """A site for a finding, -1 where it does not fit an id."""
+    return i32(number) if number != LAST_SITE else -1
 
 
 @native
@@ -54,7 +64,7 @@ def column(warp: Ptr[Warp], index: i64) -> Ptr[u32]:
 
 @native
 def report_shared(warp: Ptr[Warp], check: i32, site: u32, also: u32, lanes: u32, word: i64) -> void:
-    record(warp, check, i32(site), i32(also), lanes, u64(word) * 4, 0, 0)
+    record(warp, check, site_of_id(site), site_of_id(also), lanes, u64(word) * 4, 0, 0)
 
 
 @native
@@ -80,7 +90,7 @@ def check_read(warp: Ptr[Warp], id: u32, lanes: u32, writer: u32, written_at: u3
     if warp_of_id(writer) != warp_of_id(id):
         if not both_strong(writer, id):
             report_shared(warp, SHARED_RAW, id >> SITE_SHIFT, writer >> SITE_SHIFT, lanes, word)
-    elif writer & ATOMIC == 0 and others != 0 and written_at == u32(warp.sync_epoch) and writer & OTHER_LANES == 0:
+    elif writer & (ATOMIC | OTHER_LANES | PARTS) == 0 and others != 0 and written_at == u32(warp.sync_epoch):
         report_shared(warp, INTRA_WARP, id >> SITE_SHIFT, writer >> SITE_SHIFT, others, word)
 
 
@@ -92,14 +102,15 @@ def note_reader(warp: Ptr[Warp], id: u32, word: i64, epoch: u32, sync: u32) -> v
     if column(warp, READ_EPOCH)[word] != epoch:
         place[0] = id
     elif warp_of_id(known) != warp_of_id(id):
-        place[0] = known | OTHER_WARPS | (id & BYTES)
+        if (known ^ id) & BYTES == 0:
+            place[0] = known | OTHER_WARPS
         return
     else:
         together: u32 = known & (OTHER_WARPS | BYTES)
         if column(warp, READ_SYNC)[word] == sync:
-            together |= known & OTHER_LANES
+            together |= known & (OTHER_LANES | PARTS)
             if lane_of_id(known) != lane_of_id(id):
-                together |= OTHER_LANES
+                together |= select((known ^ id) & BYTES == 0, u32(OTHER_LANES), u32(PARTS))
         place[0] = id | together
     column(warp, READ_EPOCH)[word] = epoch
     column(warp, READ_SYNC)[word] = sync
@@ -117,9 +128,9 @@ def write_shared(warp: Ptr[Warp], id: u32, word: i64, changes: b1) -> void:
         if known & id & BYTES != 0:
             check_overwrite(warp, id, known, column(warp, WRITE_SYNC)[word], word, changes)
         if warp_of_id(known) == warp_of_id(id) and known >> SITE_SHIFT == id >> SITE_SHIFT:
-            new |= known & (OTHER_LANES | BYTES)
-            if lane_of_id(known) != lane_of_id(id) and known & id & BYTES != 0:
-                new |= OTHER_LANES
+            new |= known & (OTHER_LANES | PARTS | BYTES)
+            if lane_of_id(known) != lane_of_id(id):
+                new |= select((known ^ id) & BYTES == 0, u32(OTHER_LANES), u32(PARTS))
     if column(warp, READ_EPOCH)[word] == epoch:
         check_after_read(warp, id, column(warp, READER)[word], column(warp, READ_SYNC)[word], word)
     place[0] = new
@@ -144,7 +155,7 @@ def check_overwrite(warp: Ptr[Warp], id: u32, writer: u32, written_at: u32, word
         else:
             report_shared(warp, STORE_ATOMIC, writer >> SITE_SHIFT, id >> SITE_SHIFT, u32(1) << lane_of_id(id), word)
     elif lane_of_id(writer) != lane_of_id(id) and written_at == u32(warp.sync_epoch) and changes:
-        if writer >> SITE_SHIFT != id >> SITE_SHIFT and writer & OTHER_LANES == 0:
+        if writer >> SITE_SHIFT != id >> SITE_SHIFT and writer & (OTHER_LANES | PARTS) == 0:
             report_shared(warp, INTRA_WARP, id >> SITE_SHIFT, writer >> SITE_SHIFT, u32(1) << lane_of_id(id), word)
 
 
@@ -156,8 +167,9 @@ def check_after_read(warp: Ptr[Warp], id: u32, reader: u32, read_at: u32, word: 
     if warp_of_id(reader) != warp_of_id(id) or reader & OTHER_WARPS != 0:
         if not both_strong(reader, id):
             report_shared(warp, SHARED_WAR, id >> SITE_SHIFT, reader >> SITE_SHIFT, u32(1) << lane_of_id(id), word)
-    elif id & ATOMIC == 0 and read_at == u32(warp.sync_epoch) and (lane_of_id(reader) != lane_of_id(id) or reader & OTHER_LANES != 0):
-        report_shared(warp, INTRA_WARP, id >> SITE_SHIFT, reader >> SITE_SHIFT, u32(1) << lane_of_id(id), word)
+    elif id & ATOMIC == 0 and reader & PARTS == 0 and read_at == u32(warp.sync_epoch):
+        if lane_of_id(reader) != lane_of_id(id) or reader & OTHER_LANES != 0:
+            report_shared(warp, INTRA_WARP, id >> SITE_SHIFT, reader >> SITE_SHIFT, u32(1) << lane_of_id(id), word)
 
 
 @native
@@ -184,9 +196,11 @@ def sweep_read(warp: Ptr[Warp], id: u32, first: i64, n: i32, per_lane: u32) -> b
         current = equal8(seen, epoch)
         same_warp = equal8(changed & splat8(31 << WARP_SHIFT), zero)
         same_lane = equal8(changed & splat8(PLACE), zero)
-        mixed = select8(same_lane, known & splat8(OTHER_LANES), splat8(OTHER_LANES))
+        whole = equal8(known & splat8(BYTES), splat8(BYTES))
+        more = known & splat8(OTHER_LANES | PARTS)
+        mixed = select8(same_lane, more, more | select8(whole, splat8(OTHER_LANES), splat8(PARTS)))
         stays = (known & splat8(OTHER_WARPS)) | (equal8(when, sync) & mixed)
-        merged = select8(same_warp, new | stays, known | splat8(OTHER_WARPS | BYTES))
+        merged = select8(same_warp, new | stays, known | (whole & splat8(OTHER_WARPS)))
         alone = equal8((load8(written + WRITER * n_words) ^ new) & splat8(ALONE), zero)
         hits = hits | (equal8(load8(written), epoch) & inside & ~alone)
         store8(readers, select8(inside, select8(current, merged, new), known))
