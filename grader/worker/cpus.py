@@ -76,12 +76,19 @@ def cpu_slots() -> Iterator[int]:
             lock.release()
 
 
+def _is_ours(folder: Path) -> bool:
+    """False for a folder that another user put there: its links could lead a lock file anywhere."""
+    return not hasattr(os, "getuid") or (folder.lstat().st_uid == os.getuid() and not folder.is_symlink())
+
+
 def _take(held: list) -> list:
     from filelock import FileLock, Timeout
 
     folder = slots_folder()
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not _is_ours(folder):
+            return held
     except OSError:
         return held
     free = [FileLock(folder / f"cpu-{number}.lock") for number in range(available_cpus())]

@@ -289,6 +289,15 @@ def test_a_folder_that_cannot_hold_locks_stops_nothing(tmp_path, monkeypatch):
         assert threads == cpus.available_cpus()
 
 
+def test_a_folder_that_is_a_link_is_not_used(tmp_path, monkeypatch):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    monkeypatch.setenv(cpus.ENVIRONMENT, str(tmp_path / "link"))
+    with cpus.cpu_slots() as threads:
+        assert threads == cpus.available_cpus()
+    assert not list((tmp_path / "real").iterdir())
+
+
 def test_hardware_runs_only_what_the_simulator_found_clean(copy):
     hardware = FakeDevice(lambda x, y, n: {"y": x + 1}, name="gpu", capabilities=frozenset({"timing", "sm_80"}))
     clean = FakeDevice(lambda x, y, n: {"y": x}, counters=Counters(instructions=7))
