@@ -13,7 +13,6 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
 from datetime import date
 from pathlib import Path
 
@@ -22,12 +21,11 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from tests.golden.replay import LANES, Case, cases, pure_forms, reason_not_to_replay, save  # noqa: E402
-from tests.simt.isa.kernels import entry, module_for  # noqa: E402
+from tests.golden.gpu_replay import PTX_VERSION, replayed  # noqa: E402
+from tests.golden.recording import save  # noqa: E402
+from tests.golden.replay import cases, pure_forms, reason_not_to_replay  # noqa: E402
 
 PARTS = ("machine", "opcodes", "contract", "lessons")
-CASES_A_MODULE = 160
-PTX_VERSION = "8.8"  # old enough for every driver of the 13.x series, new enough for every form of sm_90
 
 
 def main() -> None:
@@ -87,39 +85,9 @@ def _driver() -> str:
 
 def record_opcodes(folder: Path, capability: int) -> None:
     """Writes opcodes.npz, and in absent.json why the remaining forms are not in it."""
-    save(folder / "opcodes.npz", replayed(cases(capability), f"sm_{capability}"))
+    save(folder / "opcodes.npz", replayed(cases(pure_forms(), capability), f"sm_{capability}"))
     absent = {form.opcode: reason for form in pure_forms() if (reason := reason_not_to_replay(form, capability))}
     write(folder / "absent.json", absent)
-
-
-def replayed(chosen: Iterable[Case], target: str) -> Iterator[tuple[Case, tuple[np.ndarray, ...]]]:
-    """Each case with what the GPU gave; the driver turns the PTX into machine code."""
-    import cupy
-
-    every = list(chosen)
-    for start in range(0, len(every), CASES_A_MODULE):
-        batch = every[start : start + CASES_A_MODULE]
-        text = module_for((entry(c.form, f"case{i}", c.constants) for i, c in enumerate(batch)), PTX_VERSION, target)
-        module = cupy.cuda.function.Module()
-        module.load(text.encode() + b"\0")
-        for index, case in enumerate(batch):
-            yield case, _run(module.get_function(f"case{index}"), case)
-
-
-def _run(function, case: Case) -> tuple[np.ndarray, ...]:
-    """The results of one case, one thread an element."""
-    import cupy
-
-    n = len(case.sources[0])
-    types = case.form.op.shape(case.form).results
-    results = [cupy.asarray(np.full(n * type_.n_bytes, 0xA5, np.uint8)) for type_ in types]
-    sources = [
-        cupy.asarray(np.frombuffer(source.tobytes(), np.uint8))
-        for index, source in enumerate(case.sources)
-        if index not in case.constants
-    ]
-    function((n // LANES,), (LANES,), (*results, *sources))
-    return tuple(np.frombuffer(r.get().tobytes(), type_.dtype) for r, type_ in zip(results, types, strict=True))
 
 
 class _Outcomes:
