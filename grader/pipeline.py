@@ -30,12 +30,12 @@ from grader.model import (
     Verdict,
 )
 from grader.policy import scan_source
-from grader.running import merged
+from grader.running import WEIGHT, merged
 from grader.score import Evidence, judge_goals, points
 from grader.values import grade_values
 from grader.verdicts import verdict_of, worst
 from simt.counters import Counters
-from simt.diagnostics import Diagnostic
+from simt.diagnostics import Diagnostic, Severity
 from simt.events import Budget
 
 __all__ = ["cache_key", "check_submission", "grade", "unreadable_report", "versions"]
@@ -146,7 +146,7 @@ def _jobs(submission: Submission, exercise: Exercise) -> tuple[Job, ...]:
             return (Job(kernel, submission.source, launch if isinstance(launch, LaunchSpec) else None),)
         case LaunchAnswer(kernels=kernels):
             given = submission.launch if isinstance(submission.launch, dict) else {}
-            return tuple(Job(name, text, given.get(name), f"{name}, ", True) for name, text in kernels.items())
+            return tuple(Job(name, text, given.get(name), f"{name}: ", True) for name, text in kernels.items())
     raise TypeError(f"{exercise.id} takes no kernel")
 
 
@@ -188,7 +188,8 @@ def _report(
     goals = judge_goals(exercise, evidence if verdict is Verdict.PASS else None, measured.sizes)
     score, most = points(exercise, verdict, goals)
     only = tries[0] if len(tries) == 1 else None
-    shown = [run.shown_diagnostics() for one in tries for run in one.runs]
+    found = merged([findings, *(one.findings for one in tries)])
+    shown = [finding for one in tries for finding in _shown_findings(one)]
     return Report(
         exercise_id=exercise.id,
         digest="",
@@ -197,13 +198,19 @@ def _report(
         max_score=most,
         cases=tuple(run.shown(one.job.label) for one in tries for run in one.runs),
         goals=goals,
-        diagnostics=merged([findings, *(one.findings for one in tries), *shown]),
+        diagnostics=tuple(sorted([*found, *shown], key=lambda finding: WEIGHT[Severity(finding.severity)])),
         counters=evidence.counters if evidence else None,
         by_line=_by_line(only, measured) if only else {},
         resources=only.compiled.resources if only and only.compiled else None,
         timing=evidence.timing if evidence and verdict is Verdict.PASS else None,
         printed=_printed(tries),
     )
+
+
+def _shown_findings(one: Attempt) -> list[Diagnostic]:
+    """The findings of one kernel's runs, each saying which of several kernels it is about."""
+    merged_runs = merged(run.shown_diagnostics() for run in one.runs)
+    return [replace(finding, message=one.job.label + finding.message) for finding in merged_runs]
 
 
 def _by_line(one: Attempt, measured: Case) -> Mapping[int, Counters]:

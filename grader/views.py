@@ -20,7 +20,7 @@ def context_of(exercise: Exercise, answer: Submission | Unreadable | None) -> Co
     return Context(
         title=exercise.title,
         source=readable.source if readable else "",
-        origin=readable.origin if readable else None,
+        origin=readable.origin if readable and readable.source else None,
         hints=exercise.hints,
         next_exercise=(following[0].id, following[0].title) if following else None,
     )

@@ -174,10 +174,11 @@ def lanes_text(lanes: tuple[int, ...]) -> str:
 
 
 def case_label(case: CaseResult) -> str:
-    """`n = 31`, or the case's name when it is hidden or has no sizes."""
+    """`n = 31`, `flat: n = 31` of one of several kernels, or the case's name when it is hidden or has no sizes."""
     if case.hidden or case.sizes is None:
         return case.name if "hidden" in case.name else f"{case.name} (hidden)" if case.hidden else case.name
-    return ", ".join(f"{name} = {size}" for name, size in case.sizes.items()) or case.name
+    kernel, colon, _ = case.name.rpartition(": ")
+    return kernel + colon + ", ".join(f"{name} = {size}" for name, size in case.sizes.items()) or case.name
 
 
 def metric_name(metric: str) -> str:
