@@ -228,7 +228,7 @@ def _():
         int col = blockIdx.x * blockDim.x + threadIdx.x;
         int row = 0;  // TODO: the same in y
         if (col < width) {  // TODO: rows end as well
-            frame[row * width + col] = 1.0f - photo[row * width + col];  // TODO: where does a row of the frame start?
+            frame[row * width + col] = 1.0f - photo[row * width + col];  // TODO: the frame's rows
         }
     }
     """

@@ -245,7 +245,7 @@ def _():
         // STARTER
         // int row = 0;  // TODO: the same in y
         // if (col < width) {  // TODO: rows end as well
-        //     frame[row * width + col] = 1.0f - photo[row * width + col];  // TODO: where does a row of the frame start?
+        //     frame[row * width + col] = 1.0f - photo[row * width + col];  // TODO: the frame's rows
         // }
         // END SOLUTION
     }
