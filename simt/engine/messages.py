@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from simt.counters import Counters
-from simt.diagnostics import Diagnostic
+from simt.diagnostics import Diagnostic, diagnose
 from simt.engine.advice import advice
 from simt.engine.coverage import coverage
 from simt.engine.messages_memory import MEMORY
@@ -35,7 +35,8 @@ def diagnostics(
     view: LaunchView, checks: frozenset[str], by_line: Mapping[int, Counters] | None = None
 ) -> tuple[Diagnostic, ...]:
     """Every finding of a launch, one per check and pair of lines."""
-    every = _distinct(_without_implied([WORDS[found.check](view, found) for found in _apart(view.findings)]))
+    found = _same_barrier([WORDS[f.check](view, f) for f in _apart(view.findings)])
+    every = _distinct(_without_implied(found))
     if "coverage" in checks and view.finished:
         every.extend(coverage(view, tuple(every)))
     if "perf" in checks and view.finished:
@@ -46,6 +47,26 @@ def diagnostics(
 def _apart(findings: tuple[Found, ...]) -> list[Found]:
     """In the order they are told: by block, warp and site."""
     return sorted(findings, key=lambda f: (f.block, f.warp, f.site, f.also_site))
+
+
+def _same_barrier(every: list[Diagnostic]) -> list[Diagnostic]:
+    """Exchanges inside a warp that lack the very barrier another array lacks between warps: races of that kind too.
+
+    A warp's own exchange is only a warning because some kernels are written for one warp; where the line it waits for
+    races across warps as well, the kernel is not one of them.
+    """
+    between_warps = {d.also_line: d for d in every if d.check == "racecheck.shared.WAR"}
+    return [
+        diagnose(
+            cause.check,
+            d.message.replace(" without __syncwarp()", " without a barrier"),
+            line=d.line, also_line=d.also_line, block=d.block, lanes=d.lanes, warp=d.warp, address=d.address,
+            help=cause.help,
+        )
+        if d.check == "racecheck.shared.intra-warp" and (cause := between_warps.get(d.also_line)) is not None
+        else d
+        for d in every
+    ]  # fmt: skip
 
 
 def _without_implied(every: list[Diagnostic]) -> list[Diagnostic]:

@@ -177,8 +177,12 @@ def test_an_uninitialised_variable_is_a_warning():
 
 
 def test_other_warnings_are_kept_apart():
-    (warning,) = build('extern "C" __global__ void k(float* y) {\n  int unused = 3;\n  y[0] = 1;\n}').diagnostics
+    (warning,) = build('extern "C" __global__ void k(float* y, unsigned n) {\n  if (n >= 0u) y[0] = 1;\n}').diagnostics
     assert (warning.check, warning.line) == ("compile.warning", 2)
+
+
+def test_an_unused_variable_is_no_finding():
+    assert build('extern "C" __global__ void k(float* y) {\n  int unused = 3;\n  y[0] = 1;\n}').diagnostics == ()
 
 
 @pytest.mark.parametrize(("text", "line"), [("\n\n\0", 3), ("a\n\ud800", 2)])
