@@ -44,9 +44,10 @@ def card(report: Report, context: Context = NO_CONTEXT) -> str:
         _foot(report),
     ]
     label = escape(f"{report.exercise_id}: {wording.headline(report)}")
+    tone = "open" if wording.is_waiting(report) else _TONES.get(status, "bad")
     return (
         f"<style>{style()}</style>"
-        f'<section class="ww ww-tone-{_TONES.get(status, "bad")}" role="status" aria-label="{label}"'
+        f'<section class="ww ww-tone-{tone}" role="status" aria-label="{label}"'
         f' data-status="{escape(status)}" data-exercise="{escape(report.exercise_id)}"'
         f' data-points="{report.score:g}" data-max-points="{report.max_score:g}"'
         f' data-digest="{escape(report.digest[:12])}">{"".join(sections)}</section>'
@@ -61,8 +62,9 @@ def style() -> str:
 
 def _head(report: Report, context: Context, status: str) -> str:
     title = f"{escape(context.title)} " if context.title else ""
+    sign = "?" if wording.is_waiting(report) else _SIGNS.get(status, "✗")
     return (
-        f'<header class="ww-head"><span class="ww-sign" aria-hidden="true">{_SIGNS.get(status, "✗")}</span>'
+        f'<header class="ww-head"><span class="ww-sign" aria-hidden="true">{sign}</span>'
         f'<div class="ww-titles"><strong class="ww-headline">{escape(wording.headline(report))}</strong>'
         f'<span class="ww-title">{title}<code>{escape(report.exercise_id)}</code></span></div>'
         f'<span class="ww-points">{escape(wording.points_text(report))}</span></header>'

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from grader.model import Basis, CaseResult, GoalResult, GoalState, Report, Timing, Verdict
+from grader.model import Basis, CaseResult, GoalResult, GoalState, Report, Timing, ValueAnswer, Verdict
 from grader.verdicts import verdict_of
 from simt.counters import NCU, Counters
 from simt.diagnostics import Diagnostic, Severity
@@ -102,8 +102,21 @@ def status(report: Report) -> str:
     return str(report.verdict)
 
 
+def is_waiting(report: Report) -> bool:
+    """A prediction that is not typed or not locked in yet: there is nothing wrong about it."""
+    from grader.exercises import UnknownExercise, exercise
+
+    try:
+        asks = isinstance(exercise(report.exercise_id).answer, ValueAnswer)
+    except UnknownExercise:
+        return False
+    return asks and report.verdict is Verdict.UNREADABLE
+
+
 def headline(report: Report) -> str:
     """The verdict in two or three words."""
+    if is_waiting(report):
+        return "Waiting for your prediction"
     return "Right, but a goal is missed" if status(report) == "goal_missed" else HEADLINES[report.verdict]
 
 
@@ -127,6 +140,8 @@ def next_step(report: Report, context: Context | None = None) -> str:
     if report.verdict is Verdict.PASS:
         missed = next(g for g in report.goals if g.state is GoalState.MISSED)
         return missed.question or f"Reach the goal: {goal_text(missed)}."
+    if is_waiting(report):
+        return "Do as the message says; what you predicted is judged after that."
     helps = (f.help for f in findings(report) if f.severity is Severity.ERROR and f.help)
     return sentence(next(helps, NEXT_STEPS[report.verdict]))
 

@@ -191,3 +191,11 @@ def test_blank_lines_around_a_text_are_not_listed():
 )
 def test_number_is_shown_short_and_grouped(value, shown):
     assert wording.number(value) == shown
+
+
+def test_prediction_that_is_not_typed_yet_is_waited_for_and_not_called_wrong():
+    report = Report("hello.predict", "d", Verdict.UNREADABLE, 0.0, 1.0, message="threads has no answer yet")
+    section = Tags(card(report)).section
+    assert "ww-tone-open" in section["class"] and section["data-status"] == "unreadable"
+    assert wording.headline(report) == "Waiting for your prediction"
+    assert wording.headline(replace(report, exercise_id="hello.double_it")) == wording.HEADLINES[Verdict.UNREADABLE]
