@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from simt.counters import Counters, add
 from simt.diagnostics import Diagnostic, diagnose
@@ -16,7 +17,7 @@ LEAST_REQUESTS = 32
 LEAST_SHARE = 0.1  # of the launch's sectors or wavefronts of that kind
 SECTORS_OVER_IDEAL = 3.0
 WAYS = 2.0
-LANE_EFFICIENCY = 0.7
+LANE_EFFICIENCY = 0.8
 DIVERGED_SHARE = 0.25
 LEAST_DIVERGED = 64
 LOCAL_SHARE = 0.05
@@ -32,8 +33,24 @@ def advice(view: LaunchView, by_line: Mapping[int, Counters]) -> list[Diagnostic
     return list(found.values())
 
 
+def _by_line(view: LaunchView, column: int) -> list[SiteView]:
+    """Plain loads and stores with something in a column of their counts; those of one line, kind and buffer as one.
+
+    An unrolled loop has many instructions of one line.
+    """
+    together: dict[tuple, SiteView] = {}
+    for site in view.sites:
+        if site.access == Access.ATOMIC or not site.counts[column]:
+            continue
+        key = (site.line, site.access, site.buffer if column == 0 else None)
+        known = together.get(key)
+        counts = tuple(map(sum, zip(known.counts, site.counts, strict=True))) if known else site.counts
+        together[key] = replace(site, counts=counts)
+    return list(together.values())
+
+
 def _coalescing(view: LaunchView) -> list[Diagnostic]:
-    plain = [site for site in view.sites if site.access != Access.ATOMIC and site.counts[0]]
+    plain = _by_line(view, 0)
     total = sum(site.counts[1] for site in plain)
     found = []
     for site in sorted(plain, key=lambda s: -s.counts[1]):
@@ -53,7 +70,7 @@ def _coalescing(view: LaunchView) -> list[Diagnostic]:
 
 
 def _banks(view: LaunchView) -> list[Diagnostic]:
-    plain = [site for site in view.sites if site.access != Access.ATOMIC and site.counts[4]]
+    plain = _by_line(view, 4)
     total = sum(site.counts[5] for site in plain)
     return [_conflict(site) for site in plain if _conflicts(site, total)]
 
@@ -96,7 +113,7 @@ def _divergence(by_line: Mapping[int, Counters]) -> list[Diagnostic]:
 def _local(view: LaunchView) -> list[Diagnostic]:
     total = sum(site.counts[0] + site.counts[4] + site.counts[8] for site in view.sites)
     found = []
-    for site in view.sites:
+    for site in _by_line(view, 8):
         requests, sectors = site.counts[8:10]
         if requests < LEAST_REQUESTS or requests < LOCAL_SHARE * total:
             continue
