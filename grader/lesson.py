@@ -115,7 +115,7 @@ def _submission(row: Exercise, answer: object, launch: object) -> Submission | U
 
     match row.answer:
         case KernelAnswer():
-            return submit(row, answer, launch)  # type: ignore[arg-type]
+            return submit(row, answer, launch)
         case LaunchAnswer():
             return submit(row, "", answer if isinstance(answer, Mapping) else launch)
         case ValueAnswer():

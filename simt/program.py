@@ -14,8 +14,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from simt.arch import arch as arch_of
-from simt.nvrtc_cache import cache_folder
-from simt.nvrtc_log import KernelResources
 from simt.codegen.plan import make_plan
 from simt.codegen.prepare import Unsupported
 from simt.counters import Counters
@@ -24,6 +22,8 @@ from simt.events import ALL_CHECKS, Argument, Budget, Direction, LaunchResult, S
 from simt.kernel_names import find_kernels, missing_kernel
 from simt.launch import LaunchConfig, check_launch
 from simt.nvrtc import Build, compile_cuda
+from simt.nvrtc_cache import cache_folder
+from simt.nvrtc_log import KernelResources
 from simt.ptx.lexer import PtxSyntaxError
 from simt.ptx.lines import student_line
 from simt.ptx.parser import parse
@@ -34,6 +34,9 @@ from simt.runner.report import read_diagnostics, read_printed, read_trace
 from simt.runner.tally import tally
 
 __all__ = ["BuildFailed", "Program"]
+
+
+DEFAULT_BUDGET = Budget()
 
 
 class BuildFailed(Exception):
@@ -106,7 +109,7 @@ class Program:
         arguments: Sequence[Argument],
         *,
         checks: frozenset[str] = ALL_CHECKS,
-        budget: Budget = Budget(),
+        budget: Budget = DEFAULT_BUDGET,
         threads: int | None = None,
         want_writers: bool = False,
         trace: int = 0,
@@ -163,7 +166,7 @@ class Program:
 
     def _kernel(self, config: LaunchConfig) -> Kernel:
         """Plans and machine code are kept per block shape."""
-        shape = tuple(config.block)
+        shape = (config.block.x, config.block.y, config.block.z)
         if shape not in self._kernels:
             plan = make_plan(self.module, self.kernel, shape, self.file_name)
             self._kernels[shape] = Kernel(plan, cache_folder() / "runtime")

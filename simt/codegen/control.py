@@ -34,7 +34,7 @@ def _value(w: Writer, operand, instruction: Instruction) -> ir.Value:
 
 def arrive(w: Writer, barrier: Instruction, index: int) -> None:
     """Writes down which barrier the running lanes wait at; the scheduler counts and releases."""
-    operands = [o for o in barrier.operands]
+    operands = list(barrier.operands)
     predicate = None
     if "red" in barrier.mods:
         predicate = operands.pop()

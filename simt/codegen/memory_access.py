@@ -8,9 +8,17 @@ from simt.codegen.emitter import I64
 from simt.codegen.plan import SiteInfo, symbol_address
 from simt.codegen.prepare import Unsupported
 from simt.codegen.writer import Writer, storage, vector
-
-from simt.engine.state import ATOMIC_CODES, ATOMIC_TYPES, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_BYTES, Access, Scope
-from simt.engine.state import SiteFlag
+from simt.engine.state import (
+    ATOMIC_CODES,
+    ATOMIC_TYPES,
+    LOCAL_WINDOW,
+    PARAM_WINDOW,
+    SHARED_WINDOW,
+    WINDOW_BYTES,
+    Access,
+    Scope,
+    SiteFlag,
+)
 from simt.ptx.syntax import Address, Instruction, Operand, Register, Sink, Symbol, Vector
 from simt.ptx.types import TYPES, Kind, PtxType
 

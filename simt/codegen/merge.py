@@ -101,8 +101,9 @@ def _aligned_runs(loads: list[_Load], zeros: int) -> list[list[_Load]]:
         if (1 << zeros) < size * WORD:
             continue
         for offset in sorted(by_offset):
-            run = [by_offset.get(offset + WORD * index) for index in range(size)]
-            if offset % (size * WORD) == 0 and all(run):
+            places = [offset + WORD * index for index in range(size)]
+            run = [by_offset[place] for place in places if place in by_offset]
+            if offset % (size * WORD) == 0 and len(run) == size:
                 groups.append(sorted(run, key=lambda load: load.position))
                 for load in run:
                     del by_offset[load.offset]
@@ -112,7 +113,7 @@ def _aligned_runs(loads: list[_Load], zeros: int) -> list[list[_Load]]:
 def _may_move(body, group: list[_Load]) -> bool:
     """Whether every load of the group may run where the first one stands."""
     targets = [body[load.position].operands[0].name for load in group]
-    if len(set(targets)) < len(targets) or group[0].base in map(Register, targets):
+    if len(set(targets)) < len(targets) or group[0].base in [Register(target) for target in targets]:
         return False
     for load, target in zip(group[1:], targets[1:], strict=True):
         for item in body[group[0].position + 1 : load.position]:

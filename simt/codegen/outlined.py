@@ -49,7 +49,10 @@ def _text(name: str, form: Form, results: list[ir.Type], sources: list[ir.Type])
         b.load(place, typ=ir.VectorType(kind, 32), align=32)
         for place, kind in zip(function.args[len(results) :], sources, strict=True)
     ]
-    answer = form.op.emit(Emitter(b), form, *values)
+    emit = form.op.emit
+    if emit is None:
+        raise ValueError(f"`{form.opcode}` has no translation")
+    answer = emit(Emitter(b), form, *values)
     for place, value in zip(places, answer if isinstance(answer, tuple) else (answer,), strict=True):
         b.store(value, place, align=32)
     b.ret_void()
@@ -58,4 +61,4 @@ def _text(name: str, form: Form, results: list[ir.Type], sources: list[ir.Type])
 
 def fits(kinds: list[ir.Type]) -> bool:
     """Whether all operands can be kept in arrays: everything but predicates."""
-    return I1 not in kinds
+    return all(kind not in (I1, ir.VectorType(I1, 32)) for kind in kinds)

@@ -139,7 +139,8 @@ def make_plan(module: Module, kernel: str, block_dim: tuple[int, int, int], file
         split_before=lambda i: is_barrier(i) or is_synchronising(i),
         split_after=lambda i: is_barrier(i) or i.name == "trap",
     )
-    plan = Plan(module, function, cfg, liveness(cfg), analyse(cfg, block_dim), block_dim, waiting_access(cfg), file_name=file_name)
+    uniformity = analyse(cfg, block_dim)
+    plan = Plan(module, function, cfg, liveness(cfg), uniformity, block_dim, waiting_access(cfg), file_name=file_name)
     plan.shared, plan.static_shared_bytes = shared, static_shared_bytes
     plan.copies = _struct_copies(cfg)
     _place_registers(plan)

@@ -166,7 +166,8 @@ def _split_reductions(work: _Body) -> None:
         if isinstance(item, Instruction) and item.name in ("bar", "barrier") and "red" in item.mods:
             kind = next(m for m in item.mods if m in ("popc", "and", "or"))
             out.append(replace(item, operands=item.operands[1:]))
-            out.append(replace(item, opcode=f"barrier_result.{kind}", name="barrier_result", mods=(kind,), operands=item.operands[:1]))
+            name = "barrier_result"
+            out.append(replace(item, opcode=f"{name}.{kind}", name=name, mods=(kind,), operands=item.operands[:1]))
         else:
             out.append(item)
     work.body = out

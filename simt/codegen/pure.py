@@ -46,19 +46,19 @@ def lower_pure(w: Writer, instruction: Instruction) -> None:
     values = [w.typed(s, kind, instruction) for s, kind in zip(sources, kinds, strict=True)]
     if shape.carry_in:
         values.append(w.read(CARRY))
-    if any(isinstance(value.type, ir.VectorType) for value in values):
-        values = [w.spread(value) for value in values]
     is_vector = any(isinstance(value.type, ir.VectorType) for value in values)
-    answer = _called(w, form, shape, values) if is_vector and is_long(form) else op.emit(w.e, form, *values)
+    if is_vector:
+        values = [w.spread(value) for value in values]
+    results_and_sources = [llvm_type(kind) for kind in shape.results] + [value.type for value in values]
+    called = is_vector and is_long(form) and fits(results_and_sources)
+    answer = _called(w, form, shape, values) if called else op.emit(w.e, form, *values)
     _store(w, instruction, shape, results, answer if isinstance(answer, tuple) else (answer,))
 
 
-def _called(w: Writer, form: Form, shape: Shape, values: list[ir.Value]) -> tuple[ir.Value, ...] | ir.Value:
+def _called(w: Writer, form: Form, shape: Shape, values: list[ir.Value]) -> tuple[ir.Value, ...]:
     """The results of a long form, computed by its own function."""
     results = [llvm_type(kind) for kind in shape.results]
     sources = [value.type.element for value in values]
-    if not fits([*results, *sources]):
-        return form.op.emit(w.e, form, *values)
     name = long_function(form, results, sources, w.plan.cache)
     places = [w.buffer(f"result{index}", 256) for index in range(len(results))]
     for index, value in enumerate(values):

@@ -186,7 +186,7 @@ def _special_uniform(operand, specials) -> bool:
             return name in specials
         case Vector(items):
             return all(_special_uniform(item, specials) for item in items)
-        case Address(base, _, extra):
+        case Address(extra=extra):
             return all(_special_uniform(item, specials) for item in extra)
     return True
 

@@ -12,7 +12,7 @@ from simt.engine.findings import DEADLOCK_BARRIER, DIVERGENT, EXITED_THREADS, IN
 from simt.engine.native import native
 from simt.engine.races import start_races
 from simt.engine.records import Ptr, i32, i64, u8, u32, u64, void
-from simt.engine.state import Barrier, Block, CheckBit, Exit, Launch, Thread, Warp, WarpStatus
+from simt.engine.state import Barrier, Block, CheckBit, Exit, Thread, Warp, WarpStatus
 
 __all__ = ["Outcome", "run_blocks", "start_block", "start_warps"]
 

@@ -87,13 +87,14 @@ def _scalar(index: int, argument: Argument, parameter: Variable, kind: str) -> I
 
 
 def _python_scalar(where: str, argument: Argument, width: int, kind: str, parameter: Variable) -> Iterator[Diagnostic]:
-    is_float = isinstance(argument.value, float)
-    if is_float and (width != 8 or not _may_be_float(kind, parameter, "double")):
+    value = argument.value
+    is_float = isinstance(value, float)
+    if isinstance(value, float) and (width != 8 or not _may_be_float(kind, parameter, "double")):
         name = _FLOAT_NAMES.get(width, "np.float32")
         yield diagnose(
             "host.arg-type",
             f"{where} is a Python float, sent as the 8 bytes of a float64, but the parameter is "
-            f"{kind or 'smaller'} ({width} bytes): the kernel sees {_seen(argument.value, width, kind)}",
+            f"{kind or 'smaller'} ({width} bytes): the kernel sees {_seen(value, width, kind)}",
             help=f"pass {name}({argument.value!r})",
         )
     elif not is_float and width < 8:

@@ -79,7 +79,7 @@ def _argument_buffer(argument: Argument, base: int) -> Buffer:
     words = _words(array.nbytes, initialised)
     if argument.shadow is not None:
         words[: argument.shadow.size] = argument.shadow
-    return Buffer(argument.name, base, data, words, flags, None, None, argument, array.dtype, np.shape(argument.value))
+    return Buffer(argument.name, base, data, words, flags, None, None, argument, array.dtype, np.asarray(argument.value).shape)
 
 
 def _variable_buffers(plan: Plan, constants: dict[str, bytes]) -> list[Buffer]:

@@ -206,7 +206,7 @@ def _run_all(states: list[ThreadState], drive: Callable[[ThreadState], None]) ->
 
 def _drive(kernel: Kernel, launch: LaunchState, state: ThreadState, meter: _Meter) -> None:
     """Calls native code until this thread has no block left."""
-    addresses = kernel.runtime.addresses
+    addresses = runtime(kernel.cache).addresses
     ctypes.CFUNCTYPE(None, ctypes.c_void_p)(addresses["start_warps"])(state.block_address)
     run_blocks = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(addresses["run_blocks"])
     thread = state.thread

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 __all__ = ["read_diagnostics", "read_printed", "read_trace"]
 
 _RECORD = PrintRecord.structure()
-_SPEC = re.compile(r"%(?P<flags>[-+ #0]*)(?P<width>\*|\d+)?(?:\.(?P<precision>\*|\d+))?(?P<length>hh|h|ll|l|z|j|t)?(?P<kind>[diouxXcfFeEgGaAsp%])")
+_SPEC = re.compile(
+    r"%(?P<flags>[-+ #0]*)(?P<width>\*|\d+)?(?:\.(?P<precision>\*|\d+))?"
+    r"(?P<length>hh|h|ll|l|z|j|t)?(?P<kind>[diouxXcfFeEgGaAsp%])"
+)
 MAX_PRINTED = 64 << 10
 
 
@@ -58,7 +61,7 @@ def _budget(raw: Raw) -> list[Diagnostic]:
 def _busiest_line(raw: Raw) -> int | None:
     """The line of the loop that ran most often."""
     plan = raw.plan
-    runs = sum(thread.block_runs.astype(np.int64) for thread in raw.threads).reshape(-1, 4)
+    runs = np.sum([thread.block_runs.astype(np.int64) for thread in raw.threads], axis=0).reshape(-1, 4)
     totals = runs[:, 0] + runs[:, 1]
     loops = [loop.header for loop in plan.cfg.loops]
     if not loops:
@@ -80,7 +83,7 @@ def read_printed(raw: Raw) -> str:
     size = 24 + 256
     pieces = []
     for start in range(0, used - size + 1, size):
-        record = _RECORD.from_buffer(raw.launch.printf, start)
+        record = _RECORD.from_buffer_copy(bytes(raw.launch.printf[start : start + 24]))
         values = bytes(raw.launch.printf[start + 24 : start + 24 + record.n_bytes])
         pieces.append((record.block, record.thread, start, _formatted(raw, record.text, values)))
     text = "".join(piece[3] for piece in sorted(pieces))

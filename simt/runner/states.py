@@ -97,7 +97,7 @@ class ThreadState:
         self.groups = np.zeros((n_warps, 2, len(plan.cfg.blocks) + 1), np.uint32)
         for index, warp in enumerate(self.warps):
             warp.block, warp.thread = ctypes.addressof(b), ctypes.addressof(self.thread)
-            warp.registers = address_of(self.registers) + index * stride
+            warp.registers = self.registers.ctypes.data + index * stride
             warp.pending, warp.parked = (self.groups[index, part].ctypes.data for part in (0, 1))
             warp.index = index
 

@@ -37,7 +37,7 @@ _PER_LANE = frozenset(["fma_lane_instructions", "flops"])
 def tally(plan: Plan, threads: Sequence[ThreadState]) -> tuple[Counters, dict[int, Counters]]:
     """(total, by line); what belongs to no line of the student's text stands under line 0."""
     rows: dict[int, dict[str, int]] = defaultdict(lambda: defaultdict(int))
-    runs = sum(thread.block_runs.astype(np.int64) for thread in threads)
+    runs = np.sum([thread.block_runs.astype(np.int64) for thread in threads], axis=0)
     _count_blocks(plan, runs.reshape(-1, 4), rows)
     _count_sites(plan, threads, rows)
     total: dict[str, int] = defaultdict(int)

@@ -19,7 +19,8 @@ CALL = """{ .param .b32 param0; st.param.b32 [param0], %r1; .param .b32 retval0;
 
 
 def entry(body, functions=CALLEE):
-    text = HEAD + functions + ".visible .entry k(.param .u64 p)\n{ .reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .pred %p<3>;\n" + body + "\nret;\n}"
+    registers = "{ .reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .pred %p<3>;\n"
+    text = HEAD + functions + ".visible .entry k(.param .u64 p)\n" + registers + body + "\nret;\n}"
     module = parse(text)
     return prepare(module, module.functions["k"])
 

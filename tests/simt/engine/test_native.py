@@ -111,7 +111,10 @@ def test_division_truncates_towards_zero():
     assert (call(-7, 2), call(7, 2)) == (-3, 3)
 
 
-@pytest.mark.parametrize(("function", "kind", "expected"), [(smaller_unsigned, ctypes.c_uint32, False), (smaller_signed, ctypes.c_int32, True)])
+@pytest.mark.parametrize(
+    ("function", "kind", "expected"),
+    [(smaller_unsigned, ctypes.c_uint32, False), (smaller_signed, ctypes.c_int32, True)],
+)
 def test_comparison_follows_the_operands_signedness(function, kind, expected):
     call = compiled(function, ctypes.c_bool, kind, kind)
     assert call(kind(0xFFFFFFFF).value, 1) is expected
