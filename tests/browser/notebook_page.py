@@ -18,7 +18,7 @@ from simt.nvrtc_cache import cache_folder
 
 ROOT = Path(__file__).resolve().parents[2]
 CHROMIUM = ("/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome")
-PATIENCE_MS = 45_000
+PATIENCE_MS = 120_000
 
 
 @contextmanager
