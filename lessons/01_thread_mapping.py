@@ -128,7 +128,7 @@ def _(mo):
     Before you write: four numbers, from paper and pencil. Put them in place of `None` and run the cell; the card then
     offers a sealed line to paste over it.
 
-    - `element`: in blocks of 256 threads, which element does thread 5 of block 2 take?
+    - `element`: in blocks of 256 threads, which element does thread 7 of block 3 take?
     - `idle`: `n = 1021`, 256 threads a block. How many threads must the guard keep out?
     - `offset`: rows of 33 floats are stored with a pitch of 40. How many floats into the memory is row 2, column 5?
     - `rounds`: a grid of 4 blocks of 128 threads strides over 5000 elements. How many elements does thread 0 take?

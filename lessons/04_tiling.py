@@ -107,9 +107,10 @@ def _(mo):
 
     Four numbers. The last one is a guess, and a good one to remember.
 
-    - `naive_loads`: a 5-point stencil without a tile. How many elements does an inner point load from global memory?
-    - `tile_loads`: with a 32 × 8 tile and its halo, corners left out, how many loads is that a point? Two decimals.
-    - `requests`: a matrix product through 16 × 16 tiles. By what factor do the load requests fall against one thread an
+    - `naive_loads`: a stencil of 3 × 3 points, without a tile. How many elements does an inner point load from global
+      memory?
+    - `tile_loads`: the same with a 16 × 16 tile, and a halo with its corners. How many loads a point? Two decimals.
+    - `requests`: a matrix product through 32 × 32 tiles. By what factor do the load requests fall against one thread an
       element?
     - `speed`: and how many times faster is it, at N = 4096 on an H200?
     """)
@@ -362,7 +363,7 @@ def _(mo):
     Two claims that often come together. The first is measured quickly, on a GPU:
 
     | kernel, N = 4096 | ms | against the first |
-    |---|---|---|
+    |:--|--:|:--|
     | one thread an element, 16 × 16 blocks | 26.4 | |
     | tiles of 16 × 16 | 16.9 | 1.56 × faster |
     | tiles of 32 × 32 | 15.6 | 1.70 × faster |
@@ -382,8 +383,8 @@ def _(NAIVE_GEMM, gemm_tiled_src, look):
     tiled = look("tiling.gemm_tiled", gemm_tiled_src, m=64, n=64, k=64).counters
 
     {
-        "global load requests, plain → tiled": (plain.global_load_requests, tiled.global_load_requests),
-        "global load sectors, plain → tiled": (plain.global_load_sectors, tiled.global_load_sectors),
+        "global load requests": f"{plain.global_load_requests:,} → {tiled.global_load_requests:,}",
+        "global load sectors": f"{plain.global_load_sectors:,} → {tiled.global_load_sectors:,}",
         "excess wavefronts of the tile's loads": tiled.shared_load_excess,
     }
     return

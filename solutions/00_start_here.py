@@ -145,8 +145,9 @@ def _(predict, predict_values):
 
 
 @app.cell(hide_code=True)
-def _(figure):
-    figure("blocks", "Blocks come whole. The threads too many must keep their hands off memory: that is what the guard is for.")
+def _(figure, mo, predict_values):
+    caption = "Blocks come whole. The threads too many must keep their hands off memory: that is what the guard is for."
+    figure("blocks", caption) if "seal" in predict_values else mo.md("*A picture follows when your prediction is sealed.*")
     return
 
 

@@ -59,7 +59,7 @@ DOUBLE_IT = Exercise(
         Fault(
             "added-instead-of-doubled",
             wrong_reference=_added,
-            says="the kernel adds 2 to each element; it should multiply by 2",
+            says="each element came out 2 larger; twice as large is asked",
         ),
         Fault(
             "local-for-global-index",

@@ -348,8 +348,8 @@ PREDICT = Exercise(
     answer=ValueAnswer(
         (
             Question(
-                "element", "Blocks of 256 threads. Which element does thread 5 of block 2 take?", 517,
-                explain="Two full blocks stand before it: 2 · 256 + 5 = 517.",
+                "element", "Blocks of 256 threads. Which element does thread 7 of block 3 take?", 775,
+                explain="Three full blocks stand before it: 3 · 256 + 7 = 775.",
             ),
             Question(
                 "idle", "`n = 1021`, 256 threads a block. How many threads must the guard keep out?", 3,
@@ -371,7 +371,7 @@ PREDICT = Exercise(
     hints=(
         "For each: how many threads, or floats, come before the one that is asked for?",
         "Blocks and rows come whole: count full ones first, then the rest.",
-        "2 · 256 + 5; 4 · 256 - 1021; 2 · 40 + 5; and 5000 / 512 rounded up.",
+        "3 · 256 + 7; 4 · 256 - 1021; 2 · 40 + 5; and 5000 / 512 rounded up.",
     ),
     minutes=5,
 )  # fmt: skip

@@ -368,31 +368,32 @@ PREDICT = Exercise(
     answer=ValueAnswer(
         (
             Question(
-                "naive_loads", "A 5-point stencil without a tile: how many elements does an inner point load from "
-                "global memory?", 5,
-                explain="Itself and its four neighbours. Each point is loaded five times, by five threads.",
+                "naive_loads", "A stencil of 3 × 3 points without a tile: how many elements does an inner point load "
+                "from global memory?", 9,
+                explain="Itself and its eight neighbours. Each point is loaded nine times, by nine threads.",
             ),
             Question(
-                "tile_loads", "With a 32 × 8 tile and its halo (no corners), loads per point? Two decimals will do.",
-                1.3125, tolerance=0.02,
-                explain="256 points and a halo of 2 · 32 + 2 · 8 = 80: 336 / 256 = 1.31.",
+                "tile_loads", "The same with a 16 × 16 tile, and a halo with its corners: loads per point? Two decimals.",
+                1.265625, tolerance=0.006,
+                explain="18 · 18 = 324 points are loaded for 256: 1.27. Without the corners it would be 1.25.",
             ),
             Question(
-                "requests", "Tiled matrix product, 16 × 16 tiles: by what factor do the load requests fall against "
-                "the naive kernel?", 16,
-                explain="In each step of 16 along k a thread loads 2 elements instead of 2 · 16.",
+                "requests", "A matrix product through 32 × 32 tiles: by what factor do the load requests fall against "
+                "one thread an element?", 32,
+                explain="In each step of 32 along k a thread loads 2 elements instead of 2 · 32.",
             ),
             Question(
-                "speed", "And how much faster is it at N = 4096 on an H200? Guess a factor.", 1.56, tolerance=0.45,
-                explain="1.56 × (recorded: H200, 2026-11-29; 26.4 ms and 16.9 ms). The caches already served most of "
-                "the repeated loads of the naive kernel.",
+                "speed", "And how many times faster than one thread an element is it, at N = 4096 on an H200? A guess.",
+                1.70, tolerance=0.3,
+                explain="1.70 times (recorded: H200, 2026-11-29; 26.4 ms and 15.6 ms). The caches already served most of "
+                "the repeated loads of the plain kernel.",
             ),
         )
     ),
     hints=(
         "For each: how many threads want the same element?",
-        "The halo of a tile is two rows and two columns. A step of 16 along k takes one load of each matrix a thread.",
-        "5; (256 + 80) / 256; 16; and less than you hope: the caches were not idle before.",
+        "A tile with its halo is two rows higher and two columns wider. Each step along k takes two loads a thread.",
+        "3 · 3; 18 · 18 / 256; 32; and not much more than the 1.56 of 16 × 16 tiles.",
     ),
     minutes=5,
 )  # fmt: skip
