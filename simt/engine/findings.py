@@ -5,7 +5,7 @@ The words for people are in `simt.engine.messages`.
 
 from __future__ import annotations
 
-from simt.engine.native import native
+from simt.engine.native import native, rare
 from simt.engine.records import Ptr, i32, u32, u64, void
 from simt.engine.state import Finding, Warp
 
@@ -54,6 +54,7 @@ CHECKS = (
 ) = range(len(CHECKS))  # fmt: skip
 
 
+@rare
 @native
 def note(warp: Ptr[Warp], check: i32, site: i32, also_site: i32, lanes: u32, address: u64) -> Ptr[Finding]:
     """Adds to the finding of this check at these sites, or makes it; past the cap new ones are dropped: null.

@@ -16,7 +16,7 @@ from simt.engine.findings import (
     note,
 )
 from simt.engine.moves import fill_lane, lane_from, lane_to
-from simt.engine.native import native
+from simt.engine.native import native, rare
 from simt.engine.pattern import access_bytes
 from simt.engine.records import Ptr, i32, u8, u32, u64, void
 from simt.engine.segments import aim, scope_of
@@ -47,6 +47,7 @@ def reach(warp: Ptr[Warp], site: Ptr[Site], lanes: u32, address: u64) -> Ptr[u8]
     return host
 
 
+@rare
 @native
 def refuse(warp: Ptr[Warp], site: Ptr[Site], lanes: u32, address: u64, check: i32) -> void:
     """Records it; `low` and `high` become the range of all refused addresses."""

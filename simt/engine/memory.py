@@ -12,7 +12,7 @@ from simt.engine.lanewise import lane_read, load_lanes, reach, store_lanes
 from simt.engine.local import is_one_offset, load_one_offset, store_one_offset
 from simt.engine.moves import gather, scatter
 from simt.engine.native import native
-from simt.engine.pattern import access_bytes, place
+from simt.engine.pattern import CONTIGUOUS, access_bytes, place
 from simt.engine.races import RACES, watch_read, watch_uniform, watch_write
 from simt.engine.records import Ptr, i32, u8, u32, u64, void
 from simt.engine.segments import scope_of
@@ -34,13 +34,12 @@ def load(warp: Ptr[Warp], site: Ptr[Site], mask: u32, addresses: Ptr[u64], out: 
         trace_request(warp, site, mask, addresses)
     host = place(warp, site, mask, addresses)
     if is_null(host):
-        address = addresses[trailing_zeros(mask)]
-        if scope_of(site, address) == Scope.LOCAL and is_one_offset(warp, site, address):
-            load_one_offset(warp, site, mask, address, out)
-        else:
-            load_lanes(warp, site, mask, addresses, out)
+        load_apart(warp, site, mask, addresses, out)
         return
-    gather(site, mask, host, out)
+    if site.pattern_shape == CONTIGUOUS and access_bytes(site) == 4 and site.n_elements == 1:
+        memcpy(out, host, 128)
+    else:
+        gather(site, mask, host, out)
     checks = warp.block.launch.checks
     if checks & (SHADOWED | RACES):
         first = addresses[trailing_zeros(mask)]
@@ -49,6 +48,16 @@ def load(warp: Ptr[Warp], site: Ptr[Site], mask: u32, addresses: Ptr[u64], out: 
             shadow_read(warp, site, mask, scope, first)
         if checks & RACES:
             watch_read(warp, site, mask, scope)
+
+
+@native
+def load_apart(warp: Ptr[Warp], site: Ptr[Site], mask: u32, addresses: Ptr[u64], out: Ptr[u8]) -> void:
+    """A load that is not served as one: of local memory, or lane by lane."""
+    address = addresses[trailing_zeros(mask)]
+    if scope_of(site, address) == Scope.LOCAL and is_one_offset(warp, site, address):
+        load_one_offset(warp, site, mask, address, out)
+    else:
+        load_lanes(warp, site, mask, addresses, out)
 
 
 @native
@@ -62,11 +71,7 @@ def store(warp: Ptr[Warp], site: Ptr[Site], mask: u32, addresses: Ptr[u64], data
         note_writers(warp, site, mask, addresses)
     host = place(warp, site, mask, addresses)
     if is_null(host):
-        address = addresses[trailing_zeros(mask)]
-        if scope_of(site, address) == Scope.LOCAL and is_one_offset(warp, site, address):
-            store_one_offset(warp, site, mask, address, data)
-        else:
-            store_lanes(warp, site, mask, addresses, data)
+        store_apart(warp, site, mask, addresses, data)
         return
     checks = warp.block.launch.checks
     if checks & (SHADOWED | RACES):
@@ -75,7 +80,20 @@ def store(warp: Ptr[Warp], site: Ptr[Site], mask: u32, addresses: Ptr[u64], data
             shadow_write(warp, site, mask, scope)
         if checks & RACES:
             watch_write(warp, site, mask, scope, host, data)
-    scatter(site, mask, host, data)
+    if site.pattern_shape == CONTIGUOUS and access_bytes(site) == 4 and site.n_elements == 1:
+        memcpy(host, data, 128)
+    else:
+        scatter(site, mask, host, data)
+
+
+@native
+def store_apart(warp: Ptr[Warp], site: Ptr[Site], mask: u32, addresses: Ptr[u64], data: Ptr[u8]) -> void:
+    """As `load_apart` for a store."""
+    address = addresses[trailing_zeros(mask)]
+    if scope_of(site, address) == Scope.LOCAL and is_one_offset(warp, site, address):
+        store_one_offset(warp, site, mask, address, data)
+    else:
+        store_lanes(warp, site, mask, addresses, data)
 
 
 @native

@@ -59,7 +59,7 @@ def _store_atomic(view: LaunchView, found: Found) -> Diagnostic:
 
 def _intra_warp(view: LaunchView, found: Found) -> Diagnostic:
     message = (
-        f"lanes of one warp exchange {_array(view, found)} without __syncwarp(): {who(view, found)} at "
+        f"race inside a warp: lanes exchange {_array(view, found)} without __syncwarp(), {who(view, found)} at "
         f"{_at(view, found.site)} relies on another lane having finished {_at(view, found.also_site)}"
     )
     help = (

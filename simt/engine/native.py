@@ -20,7 +20,7 @@ from simt.engine.builtins import BUILTINS
 from simt.engine.records import ArrayType, Float, Int, PtrType, Record, b1, i64, llvm_type, u64, void
 from simt.engine.values import Literal, NativeError, Value, arithmetic, coerce, compare, convert, unify
 
-__all__ = ["NativeFunction", "build_module", "native"]
+__all__ = ["NativeFunction", "build_module", "inlined", "native", "rare"]
 
 
 class NativeFunction:
@@ -33,7 +33,7 @@ class NativeFunction:
         self.scope = function.__globals__
         self.file = inspect.getsourcefile(function)
         self.first_line = function.__code__.co_firstlineno
-        self.inline = "never"
+        self.attributes = ("nounwind",)
 
     @property
     def signature(self) -> tuple[list, object]:
@@ -53,6 +53,18 @@ class NativeFunction:
 def native(function: Callable) -> NativeFunction:
     """Marks a function of the native subset."""
     return NativeFunction(function)
+
+
+def inlined(function: NativeFunction) -> NativeFunction:
+    """Marks a native function that is copied into its callers: `@inlined` above `@native`."""
+    function.attributes += ("alwaysinline",)
+    return function
+
+
+def rare(function: NativeFunction) -> NativeFunction:
+    """Marks a native function off the fast path, never copied into its callers: `@rare` above `@native`."""
+    function.attributes += ("noinline", "cold")
+    return function
 
 
 def build_module(functions: Iterable[NativeFunction], name: str = "runtime") -> ir.Module:
@@ -76,7 +88,8 @@ def _declare(module: ir.Module, function: NativeFunction) -> ir.Function:
     found = module.globals.get(function.name)
     if found is None:
         found = ir.Function(module, function.llvm_type(), function.name)
-        found.attributes.add("nounwind")
+        for attribute in function.attributes:
+            found.attributes.add(attribute)
     return found
 
 

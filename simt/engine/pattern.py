@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from simt.engine.banks import EXCESS_SHIFT, count_atomic_wavefronts, count_wavefronts
-from simt.engine.native import native
+from simt.engine.native import inlined, native, rare
 from simt.engine.records import Ptr, b1, i32, i64, u8, u32, u64, void
 from simt.engine.sectors import count_atomic_sectors, count_local_sectors, count_sectors
 from simt.engine.segments import aim, scope_of, window_offset
@@ -21,12 +21,14 @@ WAVEFRONTS_AT = 32
 EXCESS_AT = 36
 
 
+@inlined
 @native
 def access_bytes(site: Ptr[Site]) -> i32:
     """Bytes of one lane, over all elements of a vector access."""
     return site.element_bytes * site.n_elements
 
 
+@inlined
 @native
 def same_pattern(site: Ptr[Site], mask: u32, addresses: Ptr[u64], base: u64) -> b1:
     if mask != site.pattern_mask:
@@ -36,6 +38,7 @@ def same_pattern(site: Ptr[Site], mask: u32, addresses: Ptr[u64], base: u64) -> 
     return active_match(addresses, base, addr(site.pattern), mask)
 
 
+@rare
 @native
 def learn_pattern(site: Ptr[Site], mask: u32, addresses: Ptr[u64], base: u64) -> void:
     """Takes the request's relative addresses as the site's pattern; costs are counted when first asked for."""
@@ -69,6 +72,7 @@ def learn_pattern(site: Ptr[Site], mask: u32, addresses: Ptr[u64], base: u64) ->
     memset(addr(site.pattern_costs), 0, 40)
 
 
+@inlined
 @native
 def place(warp: Ptr[Warp], site: Ptr[Site], mask: u32, addresses: Ptr[u64]) -> Ptr[u8]:
     """Counts the request; host address of its first active lane, or null when lanes must be served one by one.
@@ -91,6 +95,7 @@ def place(warp: Ptr[Warp], site: Ptr[Site], mask: u32, addresses: Ptr[u64]) -> P
     return room(warp, site, scope, base, lane)
 
 
+@inlined
 @native
 def room(warp: Ptr[Warp], site: Ptr[Site], scope: i32, base: u64, lane: u32) -> Ptr[u8]:
     """Host address of the base, or null when a lane of the pattern is out of bounds, misaligned or not allowed."""
@@ -107,21 +112,26 @@ def room(warp: Ptr[Warp], site: Ptr[Site], scope: i32, base: u64, lane: u32) -> 
     return host
 
 
+@inlined
 @native
 def count_global(site: Ptr[Site], mask: u32, base: u64) -> void:
-    start = base & 31
-    sectors = site.pattern_costs[start]
-    if sectors == 0:
-        if site.access == Access.ATOMIC:
-            sectors = u8(count_atomic_sectors(mask, addr(site.pattern), start))
-        else:
-            sectors = u8(count_sectors(mask, addr(site.pattern), start))
-        site.pattern_costs[start] = sectors
+    if site.pattern_costs[base & 31] == 0:
+        learn_sectors(site, mask, base & 31)
     site.counts[0] += 1
-    site.counts[1] += u64(sectors)
+    site.counts[1] += u64(site.pattern_costs[base & 31])
     site.counts[3] += u64(popcount(mask)) * u64(access_bytes(site))
 
 
+@rare
+@native
+def learn_sectors(site: Ptr[Site], mask: u32, start: u64) -> void:
+    if site.access == Access.ATOMIC:
+        site.pattern_costs[start] = u8(count_atomic_sectors(mask, addr(site.pattern), start))
+    else:
+        site.pattern_costs[start] = u8(count_sectors(mask, addr(site.pattern), start))
+
+
+@inlined
 @native
 def count_shared(site: Ptr[Site], mask: u32, offset: u64) -> void:
     start = offset & 3
@@ -133,6 +143,7 @@ def count_shared(site: Ptr[Site], mask: u32, offset: u64) -> void:
     site.counts[7] += u64(popcount(mask)) * u64(access_bytes(site))
 
 
+@rare
 @native
 def learn_wavefronts(site: Ptr[Site], mask: u32, start: u64) -> void:
     packed: u64 = 0
@@ -154,6 +165,7 @@ def local_sectors(site: Ptr[Site], mask: u32, addresses: Ptr[u64]) -> u64:
     return eights * u64((n_bytes + 3) >> 2)
 
 
+@rare
 @native
 def count_local(site: Ptr[Site], mask: u32, addresses: Ptr[u64]) -> void:
     site.counts[8] += 1

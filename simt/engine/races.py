@@ -46,6 +46,7 @@ from simt.engine.state import Access, Block, CheckBit, Scope, Segment, SegmentFl
 __all__ = ["RACES", "RACE_WORD_BYTES", "SHARED_RACE_WORD_BYTES", "fence", "start_races", "watch_lane", "watch_read",
            "watch_uniform", "watch_write"]  # fmt: skip
 
+MOST_RUNS = 8  # with more, looking at each word by itself is quicker
 RACES = CheckBit.RACE_SHARED | CheckBit.RACE_GLOBAL
 RACE_WORD_BYTES = 4 * GLOBAL_COLUMNS  # of `Segment.races`, zero at the start of a launch
 SHARED_RACE_WORD_BYTES = 4 * SHARED_COLUMNS  # of `Block.shared_races`, zero once
@@ -182,11 +183,13 @@ def sweep_writes(warp: Ptr[Warp], site: Ptr[Site], kind: u32) -> b1:
 @native
 def sweep_runs(warp: Ptr[Warp], site: Ptr[Site], scope: i32, kind: u32, writes: i32) -> b1:
     """Settles a request whose words no other lane touched lately, else answers false."""
+    n_runs = runs_of(site)
+    if n_runs > MOST_RUNS:
+        return False
     if scope == Scope.SHARED:
         if writes != 0:
             return sweep_writes(warp, site, kind)
         return sweep_reads(warp, site, kind)
-    n_runs = runs_of(site)
     first = i64(site.aim_offset >> 2)
     for run in range(n_runs):
         start = first + site.run_first[run]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simt.engine.native import native
+from simt.engine.native import inlined, native, rare
 from simt.engine.records import Ptr, i32, i64, u8, u32, u64
 from simt.engine.state import (
     LOCAL_WINDOW,
@@ -19,6 +19,7 @@ from simt.engine.state import (
 __all__ = ["aim", "find_segment", "local_of", "scope_of"]
 
 
+@rare
 @native
 def find_segment(launch: Ptr[Launch], address: u64) -> Ptr[Segment]:
     """The segment that holds the address, or null."""
@@ -38,6 +39,7 @@ def find_segment(launch: Ptr[Launch], address: u64) -> Ptr[Segment]:
     return 0
 
 
+@inlined
 @native
 def scope_of(site: Ptr[Site], address: u64) -> i32:
     """The site's scope, for a generic site that of the window the address lies in."""
@@ -52,6 +54,7 @@ def scope_of(site: Ptr[Site], address: u64) -> i32:
     return Scope.GLOBAL
 
 
+@inlined
 @native
 def window_offset(site: Ptr[Site], scope: i32, address: u64) -> u64:
     """The address inside shared or local memory."""
@@ -62,12 +65,14 @@ def window_offset(site: Ptr[Site], scope: i32, address: u64) -> u64:
     return address - LOCAL_WINDOW
 
 
+@inlined
 @native
 def local_of(warp: Ptr[Warp], lane: u32) -> Ptr[u8]:
     """Host address of a lane's local memory."""
     return warp.block.local + (i64(warp.index) * 32 + i64(lane)) * warp.block.launch.local_bytes
 
 
+@inlined
 @native
 def local_words_of(warp: Ptr[Warp], lane: u32) -> Ptr[u8]:
     """Shadow of a lane's local memory, or null."""
@@ -77,26 +82,26 @@ def local_words_of(warp: Ptr[Warp], lane: u32) -> Ptr[u8]:
     return words + (i64(warp.index) * 32 + i64(lane)) * ((warp.block.launch.local_bytes + 3) >> 2)
 
 
+@inlined
 @native
 def aim(warp: Ptr[Warp], site: Ptr[Site], scope: i32, address: u64, lane: u32) -> Ptr[u8]:
     """Host address of a byte, or null outside every buffer; tells where it lies in `site.aim_*`."""
+    if scope == Scope.GLOBAL or scope == Scope.CONST:
+        segment = site.segment
+        if is_null(segment) or address - segment.base >= segment.n_bytes:
+            segment = find_segment(warp.block.launch, address)
+            if is_null(segment):
+                return 0
+            site.segment = segment
+        site.aim_offset = address - segment.base
+        site.aim_bytes = segment.n_bytes
+        site.aim_words = segment.words
+        return segment.host + i64(site.aim_offset)
+    site.aim_offset = window_offset(site, scope, address)
     if scope == Scope.SHARED:
-        site.aim_offset = window_offset(site, scope, address)
         site.aim_bytes = u64(warp.block.launch.shared_bytes)
         site.aim_words = warp.block.shared_words
         return warp.block.shared + i64(site.aim_offset) if site.aim_offset < site.aim_bytes else 0
-    if scope == Scope.LOCAL:
-        site.aim_offset = window_offset(site, scope, address)
-        site.aim_bytes = u64(warp.block.launch.local_bytes)
-        site.aim_words = local_words_of(warp, lane)
-        return local_of(warp, lane) + i64(site.aim_offset) if site.aim_offset < site.aim_bytes else 0
-    segment = site.segment
-    if is_null(segment) or address - segment.base >= segment.n_bytes:
-        segment = find_segment(warp.block.launch, address)
-        if is_null(segment):
-            return 0
-        site.segment = segment
-    site.aim_offset = address - segment.base
-    site.aim_bytes = segment.n_bytes
-    site.aim_words = segment.words
-    return segment.host + i64(site.aim_offset)
+    site.aim_bytes = u64(warp.block.launch.local_bytes)
+    site.aim_words = local_words_of(warp, lane)
+    return local_of(warp, lane) + i64(site.aim_offset) if site.aim_offset < site.aim_bytes else 0

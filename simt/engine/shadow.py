@@ -7,7 +7,7 @@ accesses are looked at eight words at a time; only what fails there is looked at
 from __future__ import annotations
 
 from simt.engine.findings import INIT_GLOBAL, INIT_LOCAL, INIT_SHARED, record
-from simt.engine.native import native
+from simt.engine.native import inlined, native, rare
 from simt.engine.pattern import CONTIGUOUS, access_bytes
 from simt.engine.records import Ptr, b1, i32, u8, u32, u64, void
 from simt.engine.runs import runs_of
@@ -21,6 +21,7 @@ UNSET = SegmentFlag.UNINITIALISED
 EIGHT = 0x0101010101010101
 
 
+@inlined
 @native
 def shadow_kind(warp: Ptr[Warp], site: Ptr[Site], scope: i32) -> i32:
     """`SegmentFlag`s that the shadow of the request's memory serves, 0 for none."""
@@ -33,6 +34,7 @@ def shadow_kind(warp: Ptr[Warp], site: Ptr[Site], scope: i32) -> i32:
     return site.segment.flags & (SegmentFlag.UNINITIALISED | SegmentFlag.INPUT)
 
 
+@inlined
 @native
 def lane_nibble(offset: u64, n_bytes: i32) -> u8:
     """The bytes of its first word that an access touches."""
@@ -68,6 +70,7 @@ def lane_mark(words: Ptr[u8], offset: u64, n_bytes: i32, bits: u8) -> void:
             place[word] |= bits
 
 
+@inlined
 @native
 def row_words(site: Ptr[Site]) -> i32:
     """Words of a request that touches whole neighbouring words, a multiple of 8, else 0."""
@@ -76,6 +79,7 @@ def row_words(site: Ptr[Site]) -> i32:
     return 0
 
 
+@inlined
 @native
 def row_ready(words: Ptr[u8], n_words: i32) -> b1:
     eight = local(u64, 1)
@@ -117,6 +121,7 @@ def shadow_read(warp: Ptr[Warp], site: Ptr[Site], mask: u32, scope: i32, address
         mark_runs(site, words, n_runs, READ)
 
 
+@rare
 @native
 def runs_ready(site: Ptr[Site], words: Ptr[u8], n_runs: i32) -> b1:
     for run in range(n_runs):
@@ -130,6 +135,7 @@ def runs_ready(site: Ptr[Site], words: Ptr[u8], n_runs: i32) -> b1:
     return True
 
 
+@rare
 @native
 def mark_runs(site: Ptr[Site], words: Ptr[u8], n_runs: i32, bits: u8) -> void:
     for run in range(n_runs):
@@ -141,6 +147,7 @@ def mark_runs(site: Ptr[Site], words: Ptr[u8], n_runs: i32, bits: u8) -> void:
                 start[word] |= bits
 
 
+@rare
 @native
 def read_lanes(warp: Ptr[Warp], site: Ptr[Site], mask: u32, scope: i32, address: u64, kind: i32) -> void:
     n_bytes = access_bytes(site)
@@ -158,6 +165,7 @@ def read_lanes(warp: Ptr[Warp], site: Ptr[Site], mask: u32, scope: i32, address:
         report_unset(warp, site, unset, scope, address + u64(site.pattern[trailing_zeros(unset)]))
 
 
+@rare
 @native
 def report_unset(warp: Ptr[Warp], site: Ptr[Site], lanes: u32, scope: i32, address: u64) -> void:
     check: i32 = INIT_GLOBAL
