@@ -53,7 +53,9 @@ def _count(instruction: Instruction) -> int:
 
 
 def _flags(instruction: Instruction) -> int:
-    return int(SiteFlag.VOLATILE) if _ORDERED & set(instruction.mods) else 0
+    mods = set(instruction.mods)
+    flags = int(SiteFlag.VOLATILE) if _ORDERED & mods else 0
+    return flags | (int(SiteFlag.RELEASE) if mods & {"release", "acq_rel"} else 0)
 
 
 def _site(w: Writer, instruction: Instruction, access: Access, kind: PtxType, **more) -> ir.Value:

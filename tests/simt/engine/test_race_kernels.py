@@ -106,3 +106,43 @@ def test_right_communication_is_silent(name):
 def test_its_broken_twin_is_named(name):
     source, _, broken, check = KERNELS[name]
     assert check in findings(source, broken)
+
+
+NAMED_BARRIER = """
+extern "C" __global__ void kernel(const float* in, float* unused, float* out, int n) {
+  __shared__ float s[64];
+  int t = threadIdx.x;
+  s[t] = in[blockIdx.x * 64 + t];
+  asm volatile("bar.sync 1, 64;" ::: "memory");
+  atomicAdd(out, s[63 - t]);
+}"""
+
+
+def test_a_barrier_with_a_number_orders_its_threads():
+    assert findings(NAMED_BARRIER, "") == set()
+
+
+FLAG = """
+extern "C" __global__ void kernel(const float* in, float* partial, float* out, int n) {
+  if (threadIdx.x) return;
+  unsigned* flag = (unsigned*)(partial + 7);
+  unsigned f;
+  if (blockIdx.x == 0) { partial[0] = in[3]; asm volatile("FENCE [%0], 1;" :: "l"(flag) : "memory"); }
+  else if (blockIdx.x == 1) {
+    do { asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(f) : "l"(flag) : "memory"); } while (f == 0);
+    out[0] = partial[0];
+  }
+}"""
+
+
+@pytest.mark.parametrize(
+    ("store", "expected"),
+    [
+        ("st.release.gpu.global.u32", set()),
+        ("red.release.gpu.global.add.u32", set()),
+        ("fence.acq_rel.gpu; st.relaxed.gpu.global.u32", set()),
+        ("st.relaxed.gpu.global.u32", {"racecheck.global.RW"}),
+    ],
+)
+def test_a_flag_orders_blocks_when_it_is_released(store, expected):
+    assert findings(FLAG, store) == expected
