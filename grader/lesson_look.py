@@ -10,6 +10,7 @@ from __future__ import annotations
 import html
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -133,7 +134,6 @@ def _run(row: Exercise, case: Case, source: str, kernel: str, launch: Mapping[st
     from grader.compile import BuildProblem, compile_text
     from grader.notebook.literals import LiteralProblem, launch_config, launch_spec
     from grader.preparing import prepare_case
-    from simt.program import Program
 
     empty = Look(row, source)
     try:
@@ -144,12 +144,20 @@ def _run(row: Exercise, case: Case, source: str, kernel: str, launch: Mapping[st
     if isinstance(built, BuildProblem):
         return replace(empty, problem=built.diagnostics[0].message if built.diagnostics else "the kernel does not compile")
     prepared = prepare_case(row, case)
-    program = Program.from_ptx(built.ptx, kernel=built.kernel, arch=built.arch, source=source)
+    program = _program(built.ptx, built.kernel, built.arch, source)
     result = program.launch(config, prepared.arguments, budget=BUDGET, want_writers=True, trace=MOST_REQUESTS)
     if result.blocks_run == 0 or result.status in (Status.REJECTED, Status.NOT_SUPPORTED):
         first = result.diagnostics[0].message if result.diagnostics else str(result.status)
         return replace(empty, config=config, problem=first)
     return Look(row, source, config, prepared.inputs, prepared.want, result)
+
+
+@lru_cache(maxsize=16)
+def _program(ptx: str, kernel: str, arch: str, source: str):
+    """The translated kernel, kept while a slider moves."""
+    from simt.program import Program
+
+    return Program.from_ptx(ptx, kernel=kernel, arch=arch, source=source)
 
 
 def _nothing(reason: str) -> Shown:
