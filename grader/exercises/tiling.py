@@ -341,11 +341,7 @@ WHEN_NOT = Exercise(
         "`if (row < height && col < width) out[row * width + col] = plane[row * width + col] * weight[col];`",
     ),
     faults=(
-        Fault(
-            "weight-of-the-row",
-            wrong_reference=_weighted_by_row,
-            says="each column has its weight, so its index is `col`",
-        ),
+        Fault("weight-of-the-row", wrong_reference=_weighted_by_row, says="each column has its weight: its index is `col`"),
         Fault(
             "xy-swapped",
             wrong_reference=_weighted_swapped,
