@@ -115,7 +115,8 @@ class Plan:
 
 
 def is_barrier(instruction: Instruction) -> bool:
-    return instruction.name in ("bar", "barrier") and "warp" not in instruction.mods
+    """Whether threads of the block wait here; those that only arrive go on."""
+    return instruction.name in ("bar", "barrier") and "warp" not in instruction.mods and "arrive" not in instruction.mods
 
 
 def is_synchronising(instruction: Instruction) -> bool:
