@@ -4,8 +4,11 @@ import numpy as np
 import pytest
 
 from simt.cli_run import run_files
-from simt.events import Argument, Direction
+from simt.events import ALL_CHECKS, Argument, Direction, Status
+from simt.launch import Dim3, LaunchConfig
 from simt.launch_file import read_launch_file
+from simt.program import Program
+from tests.simt.random_ptx import BLOCKS, arguments, random_kernel
 from tests.simt.reference import Machine, run
 from tests.simt.test_kernels import KERNELS, NAMES
 
@@ -69,3 +72,14 @@ def test_golden_kernel_gives_what_the_reference_gives(name):
     for launched in report.runs:
         arguments = list(arguments_of(file, launched.spec, arrays))
         arrays |= compare(launched.program, launched.spec.config, arguments, launched.result, constants)
+
+
+@pytest.mark.parametrize("seed", [*range(60), *(pytest.param(seed, marks=pytest.mark.full) for seed in range(60, 1000))])
+def test_random_kernel_gives_what_the_reference_gives(seed):
+    program = Program.from_ptx(random_kernel(seed), kernel="k", arch="sm_90")
+    config = LaunchConfig(Dim3(1 + seed % 2), Dim3(*BLOCKS[seed % len(BLOCKS)]))
+    given = arguments(seed, config.grid.volume * config.block.volume)
+    checks = ALL_CHECKS if seed % 3 == 0 else frozenset()
+    result = program.launch(config, given, checks=checks, threads=1)
+    assert result.status in (Status.OK, Status.FINDINGS), result.diagnostics
+    compare(program, config, given, result)
