@@ -7,6 +7,8 @@ such kernels order themselves; between blocks see `races_global`.
 
 from __future__ import annotations
 
+import ctypes
+
 from simt.engine.findings import GLOBAL_RMW
 from simt.engine.moves import lane_to
 from simt.engine.native import native
@@ -25,6 +27,7 @@ from simt.engine.races_global import (
     site_at,
     write_global,
 )
+from simt.engine.races_log import LOG_ENTRIES, LogEntry, keep_read, keep_uniform_read, shared_write_comes
 from simt.engine.races_shared import (
     ATOMIC,
     OTHER_LANES,
@@ -43,13 +46,14 @@ from simt.engine.runs import runs_of
 from simt.engine.shadow import lane_nibble
 from simt.engine.state import Access, Block, CheckBit, Scope, Segment, SegmentFlag, Site, SiteFlag, Warp
 
-__all__ = ["RACES", "RACE_WORD_BYTES", "SHARED_RACE_WORD_BYTES", "fence", "start_races", "watch_lane", "watch_read",
+__all__ = ["RACES", "RACE_WORD_BYTES", "READ_LOG_BYTES", "SHARED_RACE_WORD_BYTES", "fence", "start_races", "watch_lane", "watch_read",
            "watch_uniform", "watch_write"]  # fmt: skip
 
 MOST_RUNS = 8  # with more, looking at each word by itself is quicker
 RACES = CheckBit.RACE_SHARED | CheckBit.RACE_GLOBAL
 RACE_WORD_BYTES = 4 * GLOBAL_COLUMNS  # of `Segment.races`, zero at the start of a launch
 SHARED_RACE_WORD_BYTES = 4 * SHARED_COLUMNS  # of `Block.shared_races`, zero once
+READ_LOG_BYTES = LOG_ENTRIES * ctypes.sizeof(LogEntry.structure())  # of `Block.read_log`
 
 
 @native
@@ -112,6 +116,8 @@ def watch_read(warp: Ptr[Warp], site: Ptr[Site], mask: u32, scope: i32) -> void:
         race_acquire(warp)
     if not watched(warp, site, scope):
         return
+    if scope == Scope.SHARED and kind == 0 and keep_read(warp, site, mask):
+        return
     if sweep_runs(warp, site, scope, kind, 0):
         return
     if site.pattern_low == 0 and site.pattern_high == i64(access_bytes(site)):
@@ -131,6 +137,8 @@ def watch_uniform(warp: Ptr[Warp], site: Ptr[Site], mask: u32, scope: i32) -> vo
     if kind != 0:
         race_acquire(warp)
     if watched(warp, site, scope):
+        if scope == Scope.SHARED and kind == 0 and keep_uniform_read(warp, site, mask):
+            return
         read_lanes_at(warp, site, mask, scope, kind, site.aim_offset)
 
 
@@ -236,6 +244,8 @@ def watch_write(warp: Ptr[Warp], site: Ptr[Site], mask: u32, scope: i32, host: P
     """A store that `place` accepted, before it changes memory."""
     kind = strength(site)
     if watched(warp, site, scope):
+        if scope == Scope.SHARED:
+            shared_write_comes(warp)
         if not sweep_runs(warp, site, scope, kind, 1):
             write_lanes(warp, site, mask, scope, kind, host, data)
     if kind != 0:
@@ -290,6 +300,8 @@ def watch_lane(warp: Ptr[Warp], site: Ptr[Site], lane: u32, scope: i32) -> void:
     """One lane's atomic after `reach`; it acquires, and releases when a fence came before."""
     race_acquire(warp)
     if watched(warp, site, scope):
+        if scope == Scope.SHARED:
+            shared_write_comes(warp)
         n_bytes = access_bytes(site)
         id = make_id(warp, site, lane, u32(lane_nibble(site.aim_offset, n_bytes)), STRONG | ATOMIC)
         for word in range((n_bytes + 3) >> 2):

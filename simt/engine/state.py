@@ -11,7 +11,7 @@ import enum
 from simt.engine.records import Array, Ptr, Record, i32, i64, u8, u32, u64
 
 __all__ = [
-    "ATOMIC_CODES", "ATOMIC_TYPES", "Access", "Barrier", "Block", "CheckBit", "Exit", "Finding", "Launch", "Scope", "Segment",
+    "ATOMIC_CODES", "ATOMIC_TYPES", "Access", "Barrier", "Block", "CheckBit", "Exit", "Finding", "Flight", "Launch", "Scope", "Segment",
     "SegmentFlag", "Site", "SiteFlag", "Thread", "TraceRecord", "Warp", "WarpStatus",
 ]
 
@@ -59,6 +59,7 @@ class CheckBit(enum.IntEnum):
     INITCHECK = 16
     COVERAGE = 32
     WRITERS = 64
+    FLIGHTS = 128  # the kernel copies asynchronously and synccheck looks at it
 
 
 class Exit(enum.IntEnum):
@@ -178,6 +179,18 @@ class Barrier(Record):
     mixed: i32  # warps arrived at different barriers of the text
 
 
+class Flight(Record):
+    """One request of `cp.async` whose lanes have not all waited for it; see `simt.engine.async_copies`."""
+
+    pending: u32  # lanes whose bytes are still to come
+    n_bytes: i32  # of one lane, 0 for an arrival at the mbarrier at its offset
+    site: i32  # of its shared side
+    groups: Array[u32, 32]  # of each lane: commits before it
+    waits: Array[u32, 32]  # of each lane: waits before it
+    offsets: Array[u32, 32]  # in shared memory
+    data: Array[u8, 512]
+
+
 class Launch(Record):
     grid: Array[u32, 3]
     block: Array[u32, 3]
@@ -253,6 +266,14 @@ class Block(Record):
     acquired: u64  # releases of the launch that the block has seen
     fenced: i32  # a fence was passed
     released: i32  # warp + 1 that released last, 0 for none since
+    # Asynchronous copies, null in kernels without: per shared word its copy's number, and how many words have one.
+    flights: Ptr[u32]
+    n_flying: i64
+    # Reads of shared memory that racecheck looks at when a write comes (`races_log`).
+    read_log: Ptr[u8]
+    read_log_count: i64
+    read_log_epoch: u64
+    shared_written: u64  # the latest epoch in which shared memory was written
 
 
 class Warp(Record):
@@ -283,6 +304,14 @@ class Warp(Record):
     tid_x: Array[u32, 32]
     tid_y: Array[u32, 32]
     tid_z: Array[u32, 32]
+    # Copies in flight, a ring, and what each lane did about its own.
+    flights: Ptr[Flight]
+    first_flight: u32
+    next_flight: u32
+    commits: Array[u32, 32]
+    waits: Array[u32, 32]
+    waited_commits: Array[u32, 32]  # commits before the latest wait
+    waited_left: Array[u32, 32]  # groups that the latest wait left in flight
 
 
 ATOMIC_CODES = {

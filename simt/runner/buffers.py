@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from simt.codegen.plan import Plan
+from simt.engine.races import RACE_WORD_BYTES
 from simt.engine.state import GLOBAL_BASE, PARAM_WINDOW, Segment, SegmentFlag
 from simt.events import Argument, Direction
 
@@ -129,8 +130,6 @@ def scalar_bytes(argument: Argument) -> bytes:
 
 
 def _segments(buffers: list[Buffer], want_writers: bool, races: bool) -> ctypes.Array:
-    from simt.engine.races import RACE_WORD_BYTES
-
     segments = (Segment.structure() * len(buffers))()
     for index, (buffer, segment) in enumerate(zip(buffers, segments, strict=True)):
         n_words = -(-buffer.data.size // 4)

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from simt.codegen.plan import Plan
-from simt.engine.state import Block, Finding, Launch, Site, Thread, TraceRecord, Warp
+from simt.engine.races import READ_LOG_BYTES, SHARED_RACE_WORD_BYTES
+from simt.engine.state import Block, CheckBit, Finding, Launch, Site, Thread, TraceRecord, Warp
 from simt.runner.buffers import address_of
 
 __all__ = ["LaunchState", "ThreadState"]
@@ -86,9 +87,11 @@ class ThreadState:
         b.warps, b.n_warps = ctypes.addressof(self.warps), n_warps
         words = -(-r.shared_bytes // 4) + 16
         self.shared, self.shared_words = _bytes(4 * words), _bytes(words)
-        self.shared_races = _bytes(shared_race_bytes(words)) if r.checks else _bytes(0)
+        self.shared_races = _bytes(words * SHARED_RACE_WORD_BYTES) if r.checks & CheckBit.RACE_SHARED else _bytes(0)
         b.shared, b.shared_words = address_of(self.shared), address_of(self.shared_words)
         b.shared_races = address_of(self.shared_races)
+        self.read_log = _bytes(READ_LOG_BYTES) if r.checks & CheckBit.RACE_SHARED else _bytes(0)
+        b.read_log = address_of(self.read_log)
         local = n_warps * 32 * r.local_bytes
         self.local, self.local_words = _bytes(local + 64), _bytes(n_warps * 32 * (-(-r.local_bytes // 4)) + 64)
         b.local, b.local_words = address_of(self.local), address_of(self.local_words)
@@ -104,11 +107,3 @@ class ThreadState:
     @property
     def block_address(self) -> int:
         return ctypes.addressof(self.block)
-
-
-def shared_race_bytes(words: int) -> int:
-    from simt.engine.races import SHARED_RACE_WORD_BYTES
-
-    return words * SHARED_RACE_WORD_BYTES
-
-

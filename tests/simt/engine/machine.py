@@ -9,7 +9,7 @@ from simt.codegen.jit import compile_ir
 from simt.engine import atomics, memory
 from simt.engine.findings import CHECKS
 from simt.engine.native import build_module
-from simt.engine.races import RACE_WORD_BYTES, SHARED_RACE_WORD_BYTES, fence
+from simt.engine.races import RACE_WORD_BYTES, READ_LOG_BYTES, SHARED_RACE_WORD_BYTES, fence
 from simt.engine.state import (
     GLOBAL_BASE,
     Access,
@@ -74,6 +74,8 @@ class Machine:
         block.local, block.local_words = pointer(self.local), pointer(self.local_words)
         self.shared_races = np.zeros((self.launch.shared_bytes // 4 + 16) * SHARED_RACE_WORD_BYTES, np.uint8)
         block.shared_races = pointer(self.shared_races)
+        self.read_log = np.zeros(READ_LOG_BYTES, np.uint8)
+        block.read_log = pointer(self.read_log)
         block.linear = block.x = index
         block.epoch = 1
         for number, warp in enumerate(self.warp_records):
