@@ -320,6 +320,12 @@ def test_threads_do_not_change_the_report(files, capsys):
     assert one == two
 
 
+def test_coverage_lists_what_runs_and_what_does_not(capsys):
+    assert main(["coverage"]) == 0
+    text = capsys.readouterr().out
+    assert "shfl.sync" in text and "Not run" in text
+
+
 def test_the_module_is_a_command(files):
     command = [sys.executable, "-m", "simt", *files(SAXPY, SAXPY_TOML)]
     done = subprocess.run(command, cwd=ROOT, env=os.environ, capture_output=True, text=True)
