@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import argparse
+import logging
+import os
 import sys
 from collections.abc import Sequence
 
@@ -16,6 +18,9 @@ from grader.console import Output
 __all__ = ["COMMANDS", "main"]
 
 COMMANDS = (check, try_kernel, watch, progress, hint, reset, edit, solution, doctor, release)
+
+
+TRACEBACK = "WARPWISE_TRACEBACK"  # set to anything: an internal failure shows where it happened
 
 
 class _Parser(argparse.ArgumentParser):
@@ -38,6 +43,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; returns its exit status."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     out = Output("--json" in given)
+    if not os.environ.get(TRACEBACK):
+        # What failed is told in the report; Python would print it a second time where nobody listens to the log.
+        logging.getLogger("grader").addHandler(logging.NullHandler())
     try:
         return int(_dispatch(given, out))
     except Refusal as refusal:
@@ -67,11 +75,10 @@ def _dispatch(given: list[str], out: Output) -> int:
 
 
 def _internal(error: Exception, out: Output) -> int:
-    import os
     import traceback
 
     out.error(f"the grader failed: {type(error).__name__}: {error}", "your answer is untouched; please report this")
-    if os.environ.get("WARPWISE_TRACEBACK"):
+    if os.environ.get(TRACEBACK):
         out.say("".join(traceback.format_exception(error)))
     out.emit({"error": f"{type(error).__name__}: {error}", "status": int(Status.INTERNAL)})
     return int(Status.INTERNAL)

@@ -21,6 +21,9 @@ def add(commands: argparse._SubParsersAction) -> None:
     parser.add_argument("--bundle", metavar="FILE.zip", help="also write what students get")
     parser.add_argument("--merge", nargs=2, metavar=("OLD.py", "NEW.py"), help="the new lesson with the old one's answers")
     parser.add_argument("--out", metavar="FILE", help="where the merged lesson goes")
+    parser.add_argument(
+        "--starters", metavar="OLD.json", help="starters.json of the release that OLD.py began with; this copy's by default"
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object a line on standard output")
     parser.set_defaults(run=run)
 
@@ -30,7 +33,8 @@ def run(arguments: argparse.Namespace, out: Output) -> Status:
     if arguments.merge:
         if not arguments.out:
             raise Refusal("--merge needs --out FILE", "a student's file is never overwritten by surprise")
-        return _merge(Path(arguments.merge[0]), Path(arguments.merge[1]), Path(arguments.out), out)
+        old, new = (Path(path) for path in arguments.merge)
+        return _merge(old, new, Path(arguments.out), _starters(arguments.starters), out)
     return _release(arguments.check, arguments.bundle, out)
 
 
@@ -67,13 +71,26 @@ def _bundle(target: Path, out: Output) -> Status:
     return Status.PASSED
 
 
-def _merge(old: Path, new: Path, target: Path, out: Output) -> Status:
-    from grader.lesson_file import LessonProblem, read_lesson, write_lesson
-    from grader.release.merge import merge
+def _starters(path: str | None) -> dict[str, dict[str, str]]:
+    """The starters in a file, or those of this copy; an untouched one is no answer to carry over."""
+    import json
+
     from grader.release.starters import starters
 
+    if path is None:
+        return starters()
     try:
-        merged = merge(read_lesson(old), read_lesson(new), starters())
+        return json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise Refusal(f"{path} cannot be read: {error}", "give the old release's grader/assets/starters.json") from error
+
+
+def _merge(old: Path, new: Path, target: Path, starters: dict[str, dict[str, str]], out: Output) -> Status:
+    from grader.lesson_file import LessonProblem, read_lesson, write_lesson
+    from grader.release.merge import merge
+
+    try:
+        merged = merge(read_lesson(old), read_lesson(new), starters)
     except (LessonProblem, ValueError) as error:
         raise Refusal(f"nothing was written: {error}", "both files stay as they are; copy your answers by hand") from error
     write_lesson(target, merged.text)

@@ -53,6 +53,7 @@ def reference_answer(exercise: Exercise) -> dict[str, str]:
     from grader.answers import answer_names
     from grader.lesson_file import find_literals, lesson_path, read_lesson
     from grader.notebook.source import canonical
+    from grader.release.clearing import solved
 
     folder = course_folder() / "solutions"
     if not folder.is_dir():
@@ -67,7 +68,7 @@ def reference_answer(exercise: Exercise) -> dict[str, str]:
         raise Refusal(str(problem), status=Status.INTERNAL) from problem
     values = {name: literal.value for name, literal in literals.items()}
     return {
-        name: canonical(value).strip("\n") if isinstance(value, str) else literals[name].text
+        name: solved(canonical(value)).strip("\n") if isinstance(value, str) else solved(literals[name].text)
         for name, value in values.items()
     }
 

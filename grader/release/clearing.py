@@ -20,7 +20,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-__all__ = ["ClearingError", "Language", "clear", "has_solution"]
+__all__ = ["ClearingError", "Language", "clear", "has_solution", "solved"]
 
 
 class Language(enum.Enum):
@@ -63,23 +63,43 @@ def clear(text: str) -> str:
     Raises:
         ClearingError: naming the 1-based line of the marker that has no partner.
     """
-    return "\n".join(_cleared(text.split("\n")))
+    return "\n".join(line for block in _blocks(text) for line in block.starter)
 
 
-def _cleared(lines: list[str]) -> Iterator[str]:
+def solved(text: str) -> str:
+    """`text` as a student would have written it: solutions in place, markers and starters gone.
+
+    Raises:
+        ClearingError: as for `clear`.
+    """
+    return "\n".join(line for block in _blocks(text) for line in block.solution)
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """Lines of the solved and of the cleared text; the same ones outside a solution block."""
+
+    solution: list[str]
+    starter: list[str]
+
+
+def _blocks(text: str) -> Iterator[_Block]:
     opened: tuple[int, _Marker] | None = None
+    solution: list[str] = []
     starter: list[str] | None = None
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         marker = _marker(line)
         if opened is None:
             if marker is None:
-                yield line
+                yield _Block([line], [line])
             elif marker.word == "BEGIN":
-                opened, starter = (number, marker), None
+                opened, solution, starter = (number, marker), [], None
             else:
                 raise ClearingError(f"line {number}: {line.strip()!r} without a BEGIN SOLUTION before it")
         elif marker is None:
-            if starter is not None:
+            if starter is None:
+                solution.append(line)
+            else:
                 starter.append(_uncommented(line, number, opened[1].language))
         elif marker.word == "BEGIN":
             raise ClearingError(f"line {number}: BEGIN SOLUTION inside the block of line {opened[0]}")
@@ -87,7 +107,7 @@ def _cleared(lines: list[str]) -> Iterator[str]:
             starter = []
         else:
             begin = opened[1]
-            yield from [begin.indent + begin.language.placeholder] if starter is None else starter
+            yield _Block(solution, [begin.indent + begin.language.placeholder] if starter is None else starter)
             opened = None
     if opened is not None:
         raise ClearingError(f"line {opened[0]}: BEGIN SOLUTION without an END SOLUTION")

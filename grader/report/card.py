@@ -96,15 +96,18 @@ def _findings(report: Report, context: Context) -> str:
     if not found:
         return ""
     said = wording.next_step(report, context)
-    open_part = "".join(_finding(finding, context, said) for finding in found[:_FINDINGS_OPEN])
-    rest = found[_FINDINGS_OPEN:]
-    if rest:
-        folded = "".join(_finding(finding, context, said) for finding in rest)
-        open_part += f"<details><summary>{len(rest)} more</summary>{folded}</details>"
-    return f'<div class="ww-findings">{open_part}</div>'
+    pieces, listed = [], None
+    for finding in found:
+        lines = (finding.line, finding.also_line)
+        pieces.append(_finding(finding, "" if lines == listed else _excerpt(finding, context), context, said))
+        listed = lines
+    shown, folded = "".join(pieces[:_FINDINGS_OPEN]), "".join(pieces[_FINDINGS_OPEN:])
+    if folded:
+        shown += f"<details><summary>{len(found) - _FINDINGS_OPEN} more</summary>{folded}</details>"
+    return f'<div class="ww-findings">{shown}</div>'
 
 
-def _finding(finding: Diagnostic, context: Context, said: str) -> str:
+def _finding(finding: Diagnostic, excerpt: str, context: Context, said: str) -> str:
     """One finding with its lines; its help is left out where the card's `Next` has `said` it."""
     place = wording.where(finding, context)
     helps = finding.help and wording.sentence(finding.help) != said
@@ -113,7 +116,7 @@ def _finding(finding: Diagnostic, context: Context, said: str) -> str:
         f'<p><span class="ww-badge">{escape(str(finding.severity))} {escape(finding.code)}</span> '
         f"{_prose(finding.message)}</p>"
         + (f'<p class="ww-where">{escape(place)}</p>' if place else "")
-        + _excerpt(finding, context)
+        + excerpt
         + (f'<p class="ww-help"><span class="ww-label">Help</span><span>{_prose(finding.help)}</span></p>' if helps else "")
         + "</article>"
     )

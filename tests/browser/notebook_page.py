@@ -111,9 +111,13 @@ class NotebookPage:
         card.first.wait_for(state="attached")
         return card.first
 
+    def answer_cell(self, exercise_id: str):
+        """The cell that holds an exercise's answer, found by its place in the file."""
+        return self.page.locator("[data-cell-name]").nth(self.markers.index(exercise_id))
+
     def answer_editor(self, exercise_id: str):
         """The code editor of an exercise's answer cell. A cell has none before it was scrolled near the window."""
-        cell = self.page.locator("[data-cell-name]").nth(self.markers.index(exercise_id))
+        cell = self.answer_cell(exercise_id)
         cell.scroll_into_view_if_needed()
         return cell.locator(".cm-content")
 

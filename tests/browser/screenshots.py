@@ -11,13 +11,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from grader.notebook.cells import marker_of
+from grader.release.clearing import solved
 from grader.release.marimo_form import parse
 from tests.browser.notebook_page import ROOT, NotebookPage, chromium_path, edit_server
 
 LESSON, EXERCISE = "01_thread_mapping", "thread_mapping.map1d"
 # What nearly everybody writes first.
 FAULT = ("if (i < n) ", "")
-WIDTH = 980
+WIDTH, MARGIN = 980, 10
 
 
 def main():
@@ -46,7 +47,7 @@ def opened(theme):
     shutil.copy(ROOT / "lessons" / notebook.name, notebook)
     with edit_server(notebook, folder / "home") as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium_path(), args=["--no-sandbox"])
-        tab = browser.new_page(viewport={"width": WIDTH + 240, "height": 1400}, device_scale_factor=2)
+        tab = browser.new_page(viewport={"width": WIDTH + 240, "height": 1900}, device_scale_factor=1.5)
         yield NotebookPage(tab, address, notebook).open()
         browser.close()
     shutil.rmtree(folder, ignore_errors=True)
@@ -55,26 +56,25 @@ def opened(theme):
 def show_fault(page):
     """Types the solution without its guard and waits for the verdict."""
     cells = parse((ROOT / "solutions" / f"{LESSON}.py").read_text(encoding="utf-8")).cells
-    solved = next(cell.code for cell in cells if marker_of(cell.code) == EXERCISE)
+    answer = next(cell.code for cell in cells if marker_of(cell.code) == EXERCISE)
     page.card(EXERCISE).first.wait_for(state="attached")
-    page.write_cell(page.answer_editor(EXERCISE), solved.replace(*FAULT))
+    page.write_cell(page.answer_editor(EXERCISE), solved(answer).replace(*FAULT))
     page.wait_for(EXERCISE, "memory_fault")
 
 
 def take(page, path):
     """The answer's cell and its card below, as one picture."""
-    editor = page.answer_editor(EXERCISE)
+    cell = page.answer_cell(EXERCISE)
     card = page.card(EXERCISE).first
-    card.scroll_into_view_if_needed()
+    cell.evaluate("element => { element.style.scrollMarginTop = '24px'; element.scrollIntoView({block: 'start'}) }")
+    page.page.evaluate("document.activeElement.blur()")
     page.page.mouse.move(2, 2)
-    boxes = [editor.bounding_box(), card.bounding_box()]
+    boxes = [cell.bounding_box(), card.bounding_box()]
     if any(box is None for box in boxes):
         raise RuntimeError("the cell or its card is not on the page")
-    left, top = min(box["x"] for box in boxes) - 12, min(box["y"] for box in boxes) - 12
-    right = max(box["x"] + box["width"] for box in boxes) + 12
-    bottom = max(box["y"] + box["height"] for box in boxes) + 12
-    clip = {"x": left, "y": max(top, 0), "width": right - left, "height": bottom - max(top, 0)}
-    page.page.screenshot(path=str(path), clip=clip)
+    left, top = boxes[0]["x"] - MARGIN, boxes[0]["y"] - MARGIN
+    width, bottom = boxes[0]["width"] + 2 * MARGIN, boxes[1]["y"] + boxes[1]["height"] + 2 * MARGIN
+    page.page.screenshot(path=str(path), clip={"x": left, "y": top, "width": width, "height": bottom - top})
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import pytest
 from grader.exercises import all_exercises
 from grader.model import KernelAnswer
 from grader.notebook.cells import marker_of
+from grader.release.clearing import solved
 from grader.release.marimo_form import parse
 from tests.browser.notebook_page import ROOT
 
@@ -23,9 +24,9 @@ def ids(path):
 
 
 def answer_cells(edition, lesson):
-    """Exercise id → code of its answer cell in `lessons` or `solutions`."""
+    """Exercise id → code of its answer cell in `lessons` or `solutions`, as a student would have typed it."""
     notebook = parse((ROOT / edition / lesson.name).read_text(encoding="utf-8"))
-    return {marker_of(cell.code): cell.code for cell in notebook.cells if marker_of(cell.code)}
+    return {marker_of(cell.code): solved(cell.code) for cell in notebook.cells if marker_of(cell.code)}
 
 
 def exercises_of(lesson):
@@ -49,14 +50,14 @@ def test_lesson_opens_with_a_verdict_for_every_exercise(lesson, open_notebook):
 @pytest.mark.parametrize("lesson", LESSONS, ids=ids)
 def test_typed_answers_pass_and_are_in_the_file(lesson, open_notebook):
     page = open_notebook(lesson.read_text(encoding="utf-8"), lesson.name)
-    solved = answer_cells("solutions", lesson)
+    answers = answer_cells("solutions", lesson)
     rows = exercises_of(lesson)
     for row in rows:
         page.card(row.id).first.wait_for(state="attached")
     for row in rows:
-        page.write_cell(page.answer_editor(row.id), solved[row.id])
+        page.write_cell(page.answer_editor(row.id), answers[row.id])
         page.wait_for(row.id, "pass")
-    page.wait_for_file(lambda text: all(answers_in(text).get(row.id) == solved[row.id] for row in rows))
+    page.wait_for_file(lambda text: all(answers_in(text).get(row.id) == answers[row.id] for row in rows))
     assert page.foreign == []
     # The collected file is judged like the cell was.
     command = [sys.executable, "-m", "grader", "check", str(page.notebook), "--json"]
@@ -88,13 +89,13 @@ def test_lesson_saved_by_marimo_is_byte_for_byte_the_release(lesson, open_notebo
 def test_fault_is_shown_at_its_line_and_gone_after_the_repair(open_notebook):
     lesson = next(path for path in LESSONS if path.stem == "00_start_here")
     page = open_notebook(lesson.read_text(encoding="utf-8"), lesson.name)
-    solved = answer_cells("solutions", lesson)["hello.double_it"]
+    answer = answer_cells("solutions", lesson)["hello.double_it"]
     page.card("hello.double_it").first.wait_for(state="attached")
-    page.write_cell(page.answer_editor("hello.double_it"), solved.replace("if (i < n) ", ""))
+    page.write_cell(page.answer_editor("hello.double_it"), answer.replace("if (i < n) ", ""))
     card = page.wait_for("hello.double_it", "memory_fault")
     assert card.locator(".ww-mark.ww-error").count() >= 1
     assert "y[i] = 2.0f * x[i]" in card.locator(".ww-mark.ww-error").first.inner_text()
-    page.write_cell(page.answer_editor("hello.double_it"), solved)
+    page.write_cell(page.answer_editor("hello.double_it"), answer)
     card = page.wait_for("hello.double_it", "pass")
     assert card.locator(".ww-mark").count() == 0
     assert card.get_attribute("data-points") == card.get_attribute("data-max-points")
@@ -103,11 +104,11 @@ def test_fault_is_shown_at_its_line_and_gone_after_the_repair(open_notebook):
 def test_python_that_does_not_parse_is_kept_and_repaired(open_notebook):
     lesson = next(path for path in LESSONS if path.stem == "00_start_here")
     page = open_notebook(lesson.read_text(encoding="utf-8"), lesson.name)
-    solved = answer_cells("solutions", lesson)["hello.double_it"]
+    answer = answer_cells("solutions", lesson)["hello.double_it"]
     page.card("hello.double_it").first.wait_for(state="attached")
-    page.write_cell(page.answer_editor("hello.double_it"), solved.rstrip().removesuffix('"""'))
+    page.write_cell(page.answer_editor("hello.double_it"), answer.rstrip().removesuffix('"""'))
     page.wait_for_file(lambda text: "app._unparsable_cell" in text)
-    page.write_cell(page.answer_editor("hello.double_it"), solved)
+    page.write_cell(page.answer_editor("hello.double_it"), answer)
     page.wait_for("hello.double_it", "pass")
     page.wait_for_file(lambda text: "app._unparsable_cell" not in text)
 

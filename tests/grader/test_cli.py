@@ -336,3 +336,45 @@ def test_watch_checks_again_after_a_save(tmp_path):
         os.killpg(process.pid, signal.SIGINT)
         _, said = process.communicate(timeout=30)
     assert process.returncode == 0 and re.search("watching ended", said)
+
+
+# --- release and doctor
+
+
+def test_merge_keeps_the_answer_and_takes_the_new_starters(capsys, tmp_path):
+    from grader.lesson_file import find_literals, lesson_path, replace_literals
+
+    row = exercise_with_hints()
+    lesson = lesson_path(ROOT / "lessons", row.lesson).read_text(encoding="utf-8")
+    name = f"{row.id.split('.')[1]}_src"
+    (tmp_path / "old.py").write_text(replace_literals(lesson, {name: 'r"""\nint mine;\n"""'}), encoding="utf-8")
+    (tmp_path / "new.py").write_text(lesson.replace("## Why", "## Why, in short"), encoding="utf-8")
+    paths = ("--merge", tmp_path / "old.py", tmp_path / "new.py", "--out", tmp_path / "out.py")
+    status, records, _ = run(capsys, "release", *paths, "--json")
+    merged = (tmp_path / "out.py").read_text(encoding="utf-8")
+    assert status == 0 and records[0]["carried"] == [row.id]
+    assert "## Why, in short" in merged and "int mine;" in find_literals(merged)[name].text
+
+
+def test_merge_of_a_broken_lesson_writes_nothing(capsys, tmp_path):
+    (tmp_path / "old.py").write_text("def (:")
+    paths = ("--merge", tmp_path / "old.py", tmp_path / "old.py", "--out", tmp_path / "out.py")
+    status, _, said = run(capsys, "release", *paths)
+    assert status == 2 and "nothing was written" in said
+    assert not (tmp_path / "out.py").exists()
+
+
+def test_release_check_names_what_differs(capsys):
+    status, records, _ = run(capsys, "release", "--check", "--json")
+    assert (status == 0) == (records == [])
+    assert all(record["path"] and record["what"] for record in records)
+
+
+def test_doctor_runs_a_kernel_and_says_what_works_nevertheless(capsys):
+    status, records, _ = run(capsys, "doctor", "--json")
+    found = {record["what"]: record for record in records}
+    assert set(found) >= {"course", "packages", "compiler", "GPU", "sandbox", "machine", "cache", "self-test"}
+    assert status == 0, records
+    assert found["self-test"]["facts"]["verdict"] == "pass"
+    for record in records:
+        assert record["health"] == "ok" or record["nevertheless"] and record["next_step"]

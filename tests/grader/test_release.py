@@ -11,7 +11,7 @@ import pytest
 
 from grader.lesson_file import find_literals
 from grader.release.bundle import MANIFEST, write_bundle
-from grader.release.clearing import ClearingError, clear, has_solution
+from grader.release.clearing import ClearingError, clear, has_solution, solved
 from grader.release.lessons import STARTERS, ReleaseError, build, compare, lesson_of, write
 from grader.release.marimo_form import MARIMO_VERSION, NotebookFormError, emit, parse
 from grader.release.merge import merge
@@ -142,6 +142,11 @@ def test_python_block_gets_a_python_comment():
 def test_starter_takes_the_place_of_the_solution():
     text = "// BEGIN SOLUTION\nright();\n// STARTER\n// wrong();\n//     more();\n//\n// END SOLUTION"
     assert clear(text) == "wrong();\n    more();\n"
+
+
+def test_solved_text_has_neither_markers_nor_starters():
+    text = "a\n// BEGIN SOLUTION\nright();\n// STARTER\n// wrong();\n// END SOLUTION\nb"
+    assert solved(text) == "a\nright();\nb"
 
 
 def test_empty_starter_leaves_nothing():
