@@ -12,14 +12,16 @@ from simt.counters import Counters
 from simt.diagnostics import Diagnostic, diagnose
 from simt.engine.advice import advice
 from simt.engine.coverage import coverage
+from simt.engine.messages_matrix import MATRIX, is_matrix
+from simt.engine.messages_async import ASYNC
 from simt.engine.messages_memory import MEMORY
-from simt.engine.messages_races import RACES
+from simt.engine.messages_races import RACES, early_read
 from simt.engine.messages_sync import SYNC
 from simt.engine.view import Found, LaunchView
 
 __all__ = ["LaunchView", "diagnostics"]
 
-WORDS = {**MEMORY, **RACES, **SYNC}
+WORDS = {**MEMORY, **RACES, **SYNC, **ASYNC}
 # A finding that names the cause makes these between the same two lines redundant.
 IMPLIES = {
     "racecheck.global.RMW": ("racecheck.global.RW", "racecheck.global.WW"),
@@ -35,7 +37,7 @@ def diagnostics(
     view: LaunchView, checks: frozenset[str], by_line: Mapping[int, Counters] | None = None
 ) -> tuple[Diagnostic, ...]:
     """Every finding of a launch, one per check and pair of lines."""
-    found = _same_barrier([WORDS[f.check](view, f) for f in _apart(view.findings)])
+    found = _same_barrier([_in_words(view, f) for f in _apart(view.findings)])
     every = _distinct(_without_implied(found))
     if "coverage" in checks and view.finished:
         every.extend(coverage(view, tuple(every)))
@@ -44,9 +46,22 @@ def diagnostics(
     return tuple(every)
 
 
+def _words(view: LaunchView, found: Found) -> Diagnostic:
+    """A finding in the words of its check, those of matrix instructions where it is about one."""
+    table = MATRIX if found.check in MATRIX and is_matrix(view, found.site) else WORDS
+    return table[found.check](view, found)
+
+
 def _apart(findings: tuple[Found, ...]) -> list[Found]:
     """In the order they are told: by block, warp and site."""
     return sorted(findings, key=lambda f: (f.block, f.warp, f.site, f.also_site))
+
+
+def _in_words(view: LaunchView, found: Found) -> Diagnostic:
+    """The order in which the simulator ran warps must not decide whether a race is read-after-write or the reverse."""
+    if found.check == "racecheck.shared.WAR" and view.comes_before(found.site, found.also_site):
+        return early_read(view, found)
+    return _words(view, found)
 
 
 def _same_barrier(every: list[Diagnostic]) -> list[Diagnostic]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from simt.diagnostics import Diagnostic
 from simt.engine.messages_memory import told, who
 from simt.engine.view import Found, LaunchView
 
-__all__ = ["RACES"]
+__all__ = ["RACES", "early_read"]
 
 
 def _array(view: LaunchView, found: Found) -> str:
@@ -26,6 +28,17 @@ def _raw(view: LaunchView, found: Found) -> Diagnostic:
         f"at {there}, with no barrier in between"
     )
     return told(view, found, message, help=f"put __syncthreads() after {there}, before the value is read")
+
+
+def early_read(view: LaunchView, found: Found) -> Diagnostic:
+    """A write that came after another warp's read although the program writes first: the read did not wait for it."""
+    here, there = _at(view, found.also_site), _at(view, found.site)
+    message = (
+        f"race on {_array(view, found)} in shared memory: a thread of another warp may read it at {here} before "
+        f"{who(view, found)} has written it at {there}, with no barrier in between"
+    )
+    turned = replace(found, check="racecheck.shared.RAW", site=found.also_site, also_site=found.site)
+    return told(view, turned, message, help=f"put __syncthreads() after {there}, before the value is read")
 
 
 def _war(view: LaunchView, found: Found) -> Diagnostic:

@@ -33,6 +33,9 @@ class SiteView:
     n_bytes: int = 4
     counts: tuple[int, ...] = (0,) * 12
     buffer: str | None = None
+    opcode: str = ""
+    order: int = 0  # place in the order of the program
+    loops: frozenset[int] = frozenset()  # the loops it stands in
 
     @property
     def verb(self) -> str:
@@ -137,6 +140,13 @@ class LaunchView:
         view = self.sites[site]
         return self.line_of_value(view.line) if view.access == Access.LOAD and view.n_bytes else view.line
 
+    def comes_before(self, site: int, other: int) -> bool:
+        """Whether a thread passes `site` before `other` and never after it: no loop holds both."""
+        if not (0 <= site < len(self.sites) and 0 <= other < len(self.sites)):
+            return False
+        one, two = self.sites[site], self.sites[other]
+        return one.order < two.order and not one.loops & two.loops
+
     def line_of_value(self, line: int | None) -> int | None:
         """Where a value loaded at `line` was named: the compiler moves `v = *p;` down to `*q = v;`."""
         stored = re.search(r"[^=!<>]=\s*([A-Za-z_]\w*)\s*;", self.text_of(line))
@@ -202,6 +212,7 @@ def _found(thread) -> Iterable[Found]:
 def _sites(raw) -> tuple[SiteView, ...]:
     rows = []
     addresses = {}
+    places = _places(raw.plan)
     for index, info in enumerate(raw.plan.site_infos):
         sites = [thread.sites[index] for thread in raw.threads]
         counts = tuple(sum(site.counts[column] for site in sites) for column in range(12))
@@ -210,8 +221,24 @@ def _sites(raw) -> tuple[SiteView, ...]:
             start, size = _table(raw.memory.segments)
             addresses = {start + size * number: buffer.name for number, buffer in enumerate(raw.memory.buffers)}
         n_bytes = info.element_bytes * info.n_elements
-        rows.append(SiteView(info.line, info.scope, info.access, n_bytes, counts, addresses.get(reached)))
+        order, loops = places.get(id(info.instruction), (0, frozenset()))
+        rows.append(
+            SiteView(
+                info.line, info.scope, info.access, n_bytes, counts, addresses.get(reached), info.instruction.opcode, order,
+                loops,
+            )
+        )  # fmt: skip
     return tuple(rows)
+
+
+def _places(plan) -> dict[int, tuple[int, frozenset[int]]]:
+    """Of each instruction, where it comes in the program and which loops it stands in."""
+    found: dict[int, tuple[int, frozenset[int]]] = {}
+    for block in plan.cfg.blocks:
+        loops = frozenset(number for number, loop in enumerate(plan.cfg.loops) if block.index in loop.blocks)
+        for instruction in block.instructions:
+            found[id(instruction)] = (len(found), loops)
+    return found
 
 
 def _table(segments) -> tuple[int, int]:
@@ -230,7 +257,7 @@ def _buffer(buffer) -> BufferView:
 
 def _scalars(raw) -> tuple[tuple[str, int], ...]:
     """Integer arguments by name, for help such as `if (i < n)`."""
-    given = getattr(raw, "arguments", ())
+    given = raw.arguments
     return tuple((a.name, int(a.value)) for a in given if isinstance(a.value, (int, np.integer)))
 
 

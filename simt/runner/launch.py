@@ -80,6 +80,7 @@ class Raw:
     outcome: str  # finished, stopped, instructions, seconds
     blocks_run: int
     seconds: float
+    arguments: tuple[Argument, ...] = ()
 
 
 def check_bits(checks: frozenset[str], want_writers: bool) -> int:
@@ -145,6 +146,8 @@ def run(
     if checks & CheckBit.RACE_GLOBAL or trace or _order_matters(plan):
         threads = 1
     wanted = min(threads or usable_cores(), grid[0] * grid[1] * grid[2])
+    if checks & CheckBit.SYNCCHECK and plan.is_asynchronous:
+        checks |= CheckBit.FLIGHTS
     launch = LaunchState(plan, grid, block, shared_bytes, checks)
     memory = bind(
         plan, arguments, want_writers=bool(checks & CheckBit.WRITERS), races=bool(checks & CheckBit.RACE_GLOBAL),
@@ -163,7 +166,7 @@ def run(
     _run_all(states, lambda state: _drive(kernel, launch, state, meter))
     seconds = time.perf_counter() - started
     done = sum(int(state.thread.blocks_done) for state in states)
-    return Raw(plan, launch, states, memory, meter.outcome, done, seconds)
+    return Raw(plan, launch, states, memory, meter.outcome, done, seconds, tuple(arguments))
 
 
 class _Meter:
