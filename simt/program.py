@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -130,6 +131,7 @@ class Program:
         refused = self._refusals(config, arguments, budget)
         if any(d.severity is Severity.ERROR for d in refused):
             return _ended(Status.REJECTED, refused, config, checks)
+        started = time.perf_counter()
         try:
             kernel = self._kernel(config)
             kernel.full_address()
@@ -138,12 +140,14 @@ class Program:
         shared = -(-kernel.plan.static_shared_bytes // 16) * 16 + config.shared_bytes
         if not config.shared_bytes:
             shared = kernel.plan.static_shared_bytes
-        before = kernel.seconds
+        translate, before = time.perf_counter() - started, kernel.seconds
         raw = run(
             kernel, tuple(config.grid), tuple(config.block), shared, arguments, checks=check_bits(checks, want_writers),
             budget=budget, threads=threads, trace=trace, constants=dict(constants or {}),
         )  # fmt: skip
-        return _result(self, raw, refused, checks, trace, max(0.0, kernel.seconds - before))
+        masked = kernel.seconds - before  # translated while the launch ran
+        seconds = {"translate": translate + masked, "run": max(0.0, raw.seconds - masked)}
+        return _result(self, raw, refused, checks, trace, seconds)
 
     def _refusals(self, config: LaunchConfig, arguments: Sequence[Argument], budget: Budget) -> tuple[Diagnostic, ...]:
         resources = self.resources
@@ -205,7 +209,7 @@ def _ended(status: Status, found, config: LaunchConfig, checks: frozenset[str]) 
     return LaunchResult(status, {}, Counters(), {}, tuple(found), 0, total, 0, checks=checks)
 
 
-def _result(program: Program, raw: Raw, refused, checks: frozenset[str], trace: int, translate: float) -> LaunchResult:
+def _result(program: Program, raw: Raw, refused, checks: frozenset[str], trace: int, seconds: dict) -> LaunchResult:
     counters, by_line = tally(raw.plan, raw.threads)
     found = tuple(refused) + read_diagnostics(program, raw, checks, by_line)
     outputs, modified, writers, shadows = {}, [], {}, {}
@@ -228,7 +232,7 @@ def _result(program: Program, raw: Raw, refused, checks: frozenset[str], trace: 
     return LaunchResult(
         status, outputs, counters, by_line, found, raw.blocks_run, raw.launch.record.last_block,
         sum(int(t.thread.accesses) for t in raw.threads), tuple(modified), writers or None, read_printed(raw),
-        {"translate": translate, "run": raw.seconds}, checks, read_trace(raw) if trace else (),
+        seconds, checks, read_trace(raw) if trace else (),
         shadows,
     )  # fmt: skip
 
