@@ -148,8 +148,9 @@ def _remember(report: Report) -> None:
     import os
 
     from grader.progress import ENVIRONMENT, ProgressFile, lessons_folder
+    from grader.release.starters import starter_digest
 
-    if not _in_marimo():
+    if not _in_marimo() or report.digest == starter_digest(report.exercise_id):
         return
     import marimo
 

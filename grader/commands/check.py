@@ -87,10 +87,11 @@ def _check_file(file: Path, only: Exercise | None, device: Device, out: Output) 
 
 
 def remember(report: Report, file: Path) -> None:
-    """Keeps progress for the student's own lessons; another folder's answers are not this student's."""
+    """Keeps progress for the student's own lessons; another folder's answers and untouched starters are none."""
     from grader.progress import ProgressFile, lessons_folder
+    from grader.release.starters import starter_digest
 
-    if lessons_folder() in file.resolve().parents:
+    if lessons_folder() in file.resolve().parents and report.digest != starter_digest(report.exercise_id):
         ProgressFile().record(report)
 
 

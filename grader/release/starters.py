@@ -15,7 +15,7 @@ from grader.model import Exercise
 from grader.notebook.cells import marker_of
 from grader.release.marimo_form import parse
 
-__all__ = ["answers_by_exercise", "starter_of", "starters", "starters_json", "starters_of"]
+__all__ = ["answers_by_exercise", "starter_digest", "starter_of", "starters", "starters_json", "starters_of"]
 
 # The endings of the variables that hold answers; see `grader.answers.answer_names`.
 ENDINGS = ("_src", "_launch", "_values")
@@ -64,3 +64,22 @@ def starter_of(exercise: Exercise) -> dict[str, str]:
     if not found:
         raise LessonProblem(f"the starter of {exercise.id} did not come with this copy of the course")
     return found
+
+
+@cache
+def starter_digest(exercise_id: str) -> str:
+    """The digest of an answer that nobody has touched; "" where no starter is known or it cannot be read."""
+    import ast
+
+    from grader.answers import answer_names, submit
+    from grader.exercises import exercise as find
+    from grader.model import Submission
+
+    exercise = find(exercise_id)
+    names = answer_names(exercise)
+    try:
+        values = {name: ast.literal_eval(text) for name, text in starter_of(exercise).items()}
+    except (LessonProblem, ValueError, SyntaxError):
+        return ""
+    answer = submit(exercise, values.get(names.source, ""), values.get(names.launch), values.get(names.values))
+    return answer.digest if isinstance(answer, Submission) else ""

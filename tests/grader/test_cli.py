@@ -230,6 +230,11 @@ def test_another_folders_answers_are_not_this_students_progress(capsys, tmp_path
     assert not progress_file.exists()
 
 
+def test_untouched_starter_is_no_attempt(capsys, progress_file):
+    status, _, _ = run(capsys, "check", ROOT / "lessons" / "00_start_here.py", "--exercise", "hello.double_it")
+    assert status == 1 and not progress_file.exists()
+
+
 # --- hint, progress, solution, reset
 
 
