@@ -2,7 +2,7 @@
 
 After a change that is meant to change reports, write them anew and read the difference:
 
-    python tests/simt/test_kernels.py --update [AREA/NAME …]
+    python -m tests.simt.test_kernels --update [AREA/NAME …]
 """
 
 import sys
