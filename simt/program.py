@@ -28,7 +28,7 @@ from simt.nvrtc_log import KernelResources
 from simt.ptx.lexer import PtxSyntaxError
 from simt.ptx.lines import student_line
 from simt.ptx.parser import parse
-from simt.ptx.syntax import Module
+from simt.ptx.syntax import Function, Module
 from simt.runner.arguments import check_arguments
 from simt.runner.launch import Kernel, Raw, check_bits, run
 from simt.runner.report import read_diagnostics, read_printed, read_trace
@@ -155,7 +155,7 @@ class Program:
         registers = resources.registers if resources else None
         found = check_launch(config, arch_of(self.arch), static_shared_bytes=static, registers=registers)
         function = self.module.functions[self.kernel]
-        found += check_arguments(function, arguments, self.source)
+        found += check_arguments(function, arguments, self.source) + _promise(function, config)
         n_bytes = sum(a.value.nbytes for a in arguments if isinstance(a.value, np.ndarray))
         if n_bytes > budget.memory_bytes:
             found += (
@@ -184,6 +184,22 @@ class Program:
             "ptx.unsupported", f"simt does not run this: {error}{where}", line=line,
             help="docs/ptx_coverage.md lists what runs; a GPU runs the rest",
         )
+
+
+def _promise(function: Function, config: LaunchConfig) -> tuple[Diagnostic, ...]:
+    """A block larger than the kernel's `__launch_bounds__` promised."""
+    sizes = function.directives.get("maxntid") or function.directives.get("reqntid")
+    most = int(np.prod(sizes)) if sizes else 0
+    if not most or config.block.volume <= most:
+        return ()
+    return (
+        diagnose(
+            "launch.threads-per-block",
+            f"{config.block.volume} threads in a block, but `__launch_bounds__` promised the compiler at most {most}: the "
+            "kernel does not start",
+            help=f"launch at most {most} threads a block, or raise the bound",
+        ),
+    )
 
 
 def _module(ptx: str, kernel: str | None, source: str, build: Build | None) -> tuple[Module, str]:

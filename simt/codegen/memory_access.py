@@ -22,7 +22,7 @@ from simt.engine.state import (
 from simt.ptx.syntax import Address, Instruction, Operand, Register, Sink, Symbol, Vector
 from simt.ptx.types import TYPES, Kind, PtxType
 
-__all__ = ["HANDLERS"]
+__all__ = ["HANDLERS", "address_of"]
 
 _SPACES = {
     "global": Scope.GLOBAL, "shared": Scope.SHARED, "shared::cta": Scope.SHARED, "local": Scope.LOCAL,
@@ -52,9 +52,9 @@ def _count(instruction: Instruction) -> int:
     return next((int(m[1:]) for m in instruction.mods if m in ("v2", "v4", "v8")), 1)
 
 
-def _flags(instruction: Instruction) -> int:
+def _flags(w: Writer, instruction: Instruction) -> int:
     mods = set(instruction.mods)
-    flags = int(SiteFlag.VOLATILE) if _ORDERED & mods else 0
+    flags = int(SiteFlag.VOLATILE) if _ORDERED & mods or id(instruction) in w.plan.seeds else 0
     return flags | (int(SiteFlag.RELEASE) if mods & {"release", "acq_rel"} else 0)
 
 
@@ -63,13 +63,13 @@ def _site(w: Writer, instruction: Instruction, access: Access, kind: PtxType, **
         instruction,
         lambda: SiteInfo(
             instruction, w.plan.line(instruction), int(_scope(instruction)), int(access), kind.n_bytes,
-            _count(instruction), **({"flags": _flags(instruction)} | more),
+            _count(instruction), **({"flags": _flags(w, instruction)} | more),
         ),
     )
     return w.site_pointer(index)
 
 
-def _address(w: Writer, operand: Address, instruction: Instruction) -> ir.Value:
+def address_of(w: Writer, operand: Address, instruction: Instruction) -> ir.Value:
     """The byte address as i64, scalar where it is uniform."""
     base = operand.base
     if base is None:
@@ -102,7 +102,7 @@ def _load(w: Writer, instruction: Instruction) -> None:
     items = list(target.items) if isinstance(target, Vector) else [target]
     if isinstance(source.base, Symbol) and source.base.name in w.plan.params:
         return _load_param(w, instruction, source, items, kind, guard)
-    address = _address(w, source, instruction)
+    address = address_of(w, source, instruction)
     site = _site(w, instruction, Access.LOAD, kind)
     lanes = w.guarded_mask(guard)
     element = ir.IntType(8 * kind.n_bytes)
@@ -154,7 +154,7 @@ def _store(w: Writer, instruction: Instruction) -> None:
     items = list(source.items) if isinstance(source, Vector) else [source]
     site = _site(w, instruction, Access.STORE, kind)
     data = _data(w, items, kind, instruction, "data")
-    addresses = _spill(w, _address(w, target, instruction))
+    addresses = _spill(w, address_of(w, target, instruction))
     w.native("store", ir.VoidType(), w.warp, site, w.guarded_mask(w.guard(instruction)), addresses, data)
 
 
@@ -168,7 +168,7 @@ def _atomic(w: Writer, instruction: Instruction) -> None:
     if name is None or kind.name not in ATOMIC_TYPES or _count(instruction) > 1:
         raise Unsupported(f"`{instruction.opcode}`", instruction)
     used = returns and not isinstance(target, Sink)
-    flags = _flags(instruction) | (int(SiteFlag.RETURNS) if used else 0)
+    flags = _flags(w, instruction) | (int(SiteFlag.RETURNS) if used else 0)
     code = ATOMIC_CODES[name]
     site = _site(w, instruction, Access.ATOMIC, kind, flags=flags, atomic=code, atomic_type=ATOMIC_TYPES[kind.name])
     first = _data(w, values[:1], kind, instruction, "data")
@@ -177,7 +177,7 @@ def _atomic(w: Writer, instruction: Instruction) -> None:
     out = w.buffer("out", 512)
     guard = w.guard(instruction)
     lanes = w.guarded_mask(guard)
-    addresses = _spill(w, _address(w, address, instruction))
+    addresses = _spill(w, address_of(w, address, instruction))
     w.native("atomic", ir.VoidType(), w.warp, site, lanes, addresses, operand, compare, out)
     if isinstance(target, Register):
         element = ir.IntType(8 * kind.n_bytes)

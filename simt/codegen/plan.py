@@ -8,9 +8,9 @@ from pathlib import Path
 from simt.codegen.definedness import doubtful
 from simt.codegen.merge import merge_shared_loads
 from simt.codegen.prepare import prepare
-from simt.codegen.uniform import Uniformity, analyse, row_specials, waiting_access
+from simt.codegen.uniform import Uniformity, analyse, row_specials, waiting_loops
 from simt.engine.state import GLOBAL_BASE, PARAM_WINDOW
-from simt.ptx.cfg import Cfg, build
+from simt.ptx.cfg import Cfg, Loop, build
 from simt.ptx.lines import student_line
 from simt.ptx.liveness import Liveness, liveness
 from simt.ptx.reach import reachable
@@ -18,11 +18,12 @@ from simt.ptx.syntax import Address, Function, Instruction, Location, Module, Re
 from simt.ptx.types import PtxType
 from simt.ptx.usedef import defs
 
-__all__ = ["Placed", "Plan", "SiteInfo", "make_plan"]
+__all__ = ["WHOLE_WARP", "Placed", "Plan", "SiteInfo", "make_plan"]
 
 MODULE_BASE = GLOBAL_BASE - (1 << 44)  # module variables lie below the buffers
 MODULE_GAP = 1 << 20
-SYNCHRONISING = frozenset(["shfl", "vote", "match", "redux", "elect"])
+WHOLE_WARP = frozenset(["ldmatrix", "stmatrix", "movmatrix", "mma", "wmma"])  # all 32 lanes take part
+SYNCHRONISING = frozenset(["shfl", "vote", "match", "redux", "elect", *WHOLE_WARP])
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ class Plan:
     live: Liveness
     uniformity: Uniformity
     block_dim: tuple[int, int, int]
-    waits_at: Instruction | None  # what a loop repeats until other lanes change it
+    waiting: tuple[tuple[Instruction, Loop], ...]  # loops that wait for other lanes, with the access they repeat
     slots: dict[str, int] = field(default_factory=dict)
     register_bytes: int = 0
     shared: dict[str, int] = field(default_factory=dict)
@@ -80,11 +81,17 @@ class Plan:
     doubtful: frozenset[str] = frozenset()  # registers that may hold nothing that was ever written
     undefined: dict[str, int] = field(default_factory=dict)  # their masks' offsets, at the start of the register file
     undefined_bytes: int = 0
+    seeds: frozenset[int] = frozenset()  # ids of loads that only guess what a compare-and-swap then verifies
     loop_cost: dict[int, int] = field(default_factory=dict)  # loop header -> instructions of one round
 
     @property
+    def is_asynchronous(self) -> bool:
+        """Whether copies go on beside the program."""
+        return any(i.name in ("cp", "mbarrier") for block in self.cfg.blocks for i in block.instructions)
+
+    @property
     def spins(self) -> bool:
-        return self.waits_at is not None
+        return bool(self.waiting)
 
     def leaves_bare(self, index: int | None) -> bool:
         """Whether a block does nothing but leave the kernel."""
@@ -101,13 +108,14 @@ class Plan:
         location = self.copies.get(id(instruction), instruction.location)
         return student_line(location, self.module, self.file_name)
 
-    def site(self, instruction: Instruction, info) -> int:
-        """The index of an instruction's site; `info` makes the row the first time."""
-        index = self.sites.get(id(instruction))
+    def site(self, instruction: Instruction, info, part: int = 0) -> int:
+        """The index of an instruction's site; `info` makes the row the first time. A copy's second side is part 1."""
+        key = id(instruction) + part  # no other object lies so near
+        index = self.sites.get(key)
         if index is None:
             index = len(self.site_infos)
             self.site_infos.append(info())
-            self.sites[id(instruction)] = index
+            self.sites[key] = index
         return index
 
     def is_uniform(self, register: str) -> bool:
@@ -120,7 +128,7 @@ def is_barrier(instruction: Instruction) -> bool:
 
 
 def is_synchronising(instruction: Instruction) -> bool:
-    """Whether lanes named by a mask meet here."""
+    """Whether lanes named by a mask, or all lanes of the warp, meet here."""
     return (instruction.name in SYNCHRONISING and "sync" in instruction.mods) or (
         instruction.name == "bar" and "warp" in instruction.mods
     )
@@ -140,15 +148,23 @@ def make_plan(module: Module, kernel: str, block_dim: tuple[int, int, int], file
         split_before=lambda i: is_barrier(i) or is_synchronising(i),
         split_after=lambda i: is_barrier(i) or i.name == "trap",
     )
-    uniformity = analyse(cfg, block_dim)
-    plan = Plan(module, function, cfg, liveness(cfg), uniformity, block_dim, waiting_access(cfg), file_name=file_name)
+    uniformity, waiting = analyse(cfg, block_dim), tuple(waiting_loops(cfg))
+    plan = Plan(module, function, cfg, liveness(cfg), uniformity, block_dim, waiting, file_name=file_name)
     plan.shared, plan.static_shared_bytes = shared, static_shared_bytes
     plan.copies = _struct_copies(cfg)
+    plan.seeds = _seeds(cfg)
     _place_registers(plan)
     _place_variables(plan)
     for loop in cfg.loops:
         plan.loop_cost[loop.header] = sum(len(cfg.blocks[index].instructions) for index in loop.blocks)
     return plan
+
+
+def _seeds(cfg: Cfg) -> frozenset[int]:
+    """Loads of a word that the kernel also compares and swaps: `old = *a; do … while (atomicCAS(a, …) != …)`."""
+    instructions = [i for block in cfg.blocks for i in block.instructions]
+    swapped = {i.operands[1] for i in instructions if i.name == "atom" and "cas" in i.mods}
+    return frozenset(id(i) for i in instructions if i.name == "ld" and i.operands[1] in swapped)
 
 
 def _struct_copies(cfg: Cfg) -> dict[int, Location | None]:

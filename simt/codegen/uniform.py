@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simt.ptx.cfg import Cfg
+from simt.ptx.cfg import Cfg, Loop
 from simt.ptx.graph import dominators
 from simt.ptx.syntax import Address, Instruction, Special, Vector
 from simt.ptx.usedef import defs, uses
 
-__all__ = ["Uniformity", "analyse", "row_specials", "waiting_access"]
+__all__ = ["Uniformity", "analyse", "row_specials", "waiting_loops"]
 
 _UNIFORM_SPECIALS = frozenset(
     f"%{name}{axis}"
@@ -25,7 +25,7 @@ _UNIFORM_SPECIALS = frozenset(
     "%nwarpid", "%smid", "%nsmid", "%gridid", "%dynamic_smem_size", "%total_smem_size", "%aggr_smem_size", "%warpid",
     "%cluster_ctarank", "%cluster_nctarank", "%is_explicit_cluster",
 }
-_VARYING = frozenset(["atom", "shfl", "match", "elect", "activemask", "call"])
+_VARYING = frozenset(["atom", "shfl", "match", "elect", "activemask", "call", "ldmatrix", "movmatrix", "mma", "wmma"])
 _ORDERED = frozenset(["volatile", "relaxed", "acquire", "mmio"])
 
 
@@ -35,8 +35,12 @@ class Uniformity:
     divergent_blocks: frozenset[int]
 
 
-def waiting_access(cfg: Cfg) -> Instruction | None:
-    """The access that a loop repeats until other lanes change it: an atomic or an ordered load decides when it ends."""
+def waiting_loops(cfg: Cfg) -> list[tuple[Instruction, Loop]]:
+    """Loops that repeat an access until somebody else changes what it sees, each with that access.
+
+    An atomic or an ordered load decides when such a loop ends.
+    """
+    found = []
     for loop in cfg.loops:
         body = [i for index in loop.blocks for i in cfg.blocks[index].instructions]
         exits = [
@@ -48,8 +52,9 @@ def waiting_access(cfg: Cfg) -> Instruction | None:
         for access in body:
             ordered = access.name == "atom" or (access.name == "ld" and _ORDERED & set(access.mods))
             if (ordered or "try_wait" in access.mods) and _reaches(body, set(defs(access)), deciding):
-                return access
-    return None
+                found.append((access, loop))
+                break
+    return found
 
 
 def _reaches(body: list[Instruction], tainted: set[str], wanted: set[str]) -> bool:
@@ -75,7 +80,7 @@ def analyse(cfg: Cfg, block_dim: tuple[int, int, int]) -> Uniformity:
     """Uniform registers of a kernel that is launched with blocks of `block_dim` threads."""
     definitions = _definitions(cfg, _UNIFORM_SPECIALS | row_specials(block_dim))
     constant = _constants(definitions)
-    if waiting_access(cfg) is not None:
+    if waiting_loops(cfg):
         return Uniformity(frozenset(constant), frozenset(range(len(cfg.blocks))))
     varying = {n for n, rows in definitions.items() if n not in constant and not all(r.may_be_uniform for r in rows)}
     branches = [uses(block.terminator) if block.terminator and block.branches else () for block in cfg.blocks]

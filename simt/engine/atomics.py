@@ -53,6 +53,15 @@ def atomic(
             watch_lane(warp, site, lane, scope)
         flush = i32(scope != Scope.SHARED)
         update(site, target, operand + at, compare + at, out + at, flush)
+        warp.thread.changes += u64(differ(target, out + at, size))
+
+
+@native
+def differ(one: Ptr[u8], other: Ptr[u8], n_bytes: i32) -> i32:
+    for byte in range(n_bytes):
+        if one[byte] != other[byte]:
+            return 1
+    return 0
 
 
 @native

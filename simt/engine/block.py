@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import enum
 
-from simt.engine.findings import DEADLOCK_BARRIER, DIVERGENT, EXITED_THREADS, INTRA_WARP_LOCK, record
+from simt.engine.async_copies import start_copies
+from simt.engine.findings import DEADLOCK_BARRIER, DIVERGENT, EXITED_THREADS, INTRA_WARP_LOCK, LIVELOCK_SPIN, record
 from simt.engine.native import native
 from simt.engine.races import start_races
-from simt.engine.records import Ptr, i32, i64, u8, u32, u64, void
-from simt.engine.state import Barrier, Block, CheckBit, Exit, Thread, Warp, WarpStatus
+from simt.engine.records import Ptr, b1, i32, i64, u8, u32, u64, void
+from simt.engine.state import Access, Barrier, Block, CheckBit, Exit, Thread, Warp, WarpStatus
 
 __all__ = ["Outcome", "run_blocks", "start_block", "start_warps"]
 
@@ -24,6 +25,9 @@ class Outcome(enum.IntEnum):
     NEED_MASKED = 1  # translate the masked code, then call again
     STOPPED = 2
     PAUSED = 3  # fuel for this call is used up: look at the clock, then call again
+
+
+IDLE_ROUNDS = 100  # rounds of waiting after which nobody will come: one is thousands of looks at the flag
 
 
 @native
@@ -67,6 +71,8 @@ def start_block(block: Ptr[Block], linear: i64) -> void:
         memset(block.shared_words, 0, words)
     if launch.checks & CheckBit.RACE_SHARED:
         start_races(block, words)
+    if not is_null(block.flights):
+        start_copies(block)
     if launch.local_bytes > 0:
         lanes = i64(block.n_warps) * 32
         memset(block.local, 255, lanes * launch.local_bytes)
@@ -248,7 +254,7 @@ def step_back(warp: Ptr[Warp]) -> void:
     if warp.masked == 0 or groups < 2:
         return
     warp.rotate = 1
-    if warp.block.launch.checks & CheckBit.SYNCCHECK and warp.block.launch.spin_site >= 0:
+    if warp.block.launch.checks & CheckBit.SYNCCHECK and warp.block.launch.spin_is_lock != 0:
         record(warp, INTRA_WARP_LOCK, warp.block.launch.spin_site, -1, warp.alive, 0, 0, 0)
 
 
@@ -290,6 +296,35 @@ def step(block: Ptr[Block], warp: Ptr[Warp]) -> i32:
 
 
 @native
+def stands_still(block: Ptr[Block]) -> b1:
+    """Whether for many rounds the warps have only run loops that wait, and changed nothing that could end them."""
+    thread = block.thread
+    launch = block.launch
+    done = thread.changes
+    for index in range(launch.n_blocks_cfg):
+        if launch.waiting[index] == 0:
+            done += thread.block_runs[4 * index] + thread.block_runs[4 * index + 1]
+    for index in range(launch.n_sites):
+        if thread.sites[index].access == Access.STORE:
+            done += thread.sites[index].counts[0] + thread.sites[index].counts[4]
+    if done != block.progress:
+        block.progress = done
+        block.idle_rounds = 0
+        return False
+    block.idle_rounds += 1
+    return block.idle_rounds > IDLE_ROUNDS
+
+
+@native
+def report_spin(block: Ptr[Block]) -> void:
+    for index in range(block.n_warps):
+        warp = warp_of(block, i32(index))
+        if warp.status == WarpStatus.READY:
+            record(warp, LIVELOCK_SPIN, block.launch.spin_site, -1, warp.alive, 0, 0, 0)
+            return
+
+
+@native
 def run_block(block: Ptr[Block]) -> i32:
     """Runs a started block to its end, or answers why not."""
     while block.live_warps > 0:
@@ -306,6 +341,9 @@ def run_block(block: Ptr[Block]) -> i32:
                 moved = 1
         if moved == 0 and block.live_warps > 0:
             report_deadlock(block)
+            return Outcome.STOPPED
+        if block.launch.spins != 0 and stands_still(block):
+            report_spin(block)
             return Outcome.STOPPED
     return Outcome.FINISHED
 

@@ -185,6 +185,7 @@ class Flight(Record):
     pending: u32  # lanes whose bytes are still to come
     n_bytes: i32  # of one lane, 0 for an arrival at the mbarrier at its offset
     site: i32  # of its shared side
+    slot: u32  # in its warp's ring
     groups: Array[u32, 32]  # of each lane: commits before it
     waits: Array[u32, 32]  # of each lane: waits before it
     offsets: Array[u32, 32]  # in shared memory
@@ -211,6 +212,8 @@ class Launch(Record):
     slice: i64  # warp instructions of one turn
     spins: i32  # lanes may wait for one another: whoever used up a turn steps back
     spin_site: i32  # the access that a waiting loop repeats, -1 when there is none
+    spin_is_lock: i32  # that access is an atomic
+    waiting: Ptr[u8]  # per basic block: 1 inside a loop that waits
     undefined_bytes: i64  # leading register bytes: definedness masks, all lanes undefined at the start
     next_block: i64  # next block to claim; native threads share it
     last_block: i64
@@ -241,6 +244,7 @@ class Thread(Record):
     clock: u64  # virtual time in warp instructions, advanced by sleeping too
     index: i32
     need_masked: i32
+    changes: u64  # atomics that changed memory
 
 
 class Block(Record):
@@ -274,6 +278,8 @@ class Block(Record):
     read_log_count: i64
     read_log_epoch: u64
     shared_written: u64  # the latest epoch in which shared memory was written
+    progress: u64  # work done outside waiting loops, as of the last round
+    idle_rounds: i32  # rounds since it grew
 
 
 class Warp(Record):

@@ -156,7 +156,11 @@ def run(
     launch.set_memory(memory, budget.printf_bytes, trace)
     launch.record.full_code = code
     launch.record.spins = int(plan.spins)
-    launch.record.spin_site = plan.sites.get(id(plan.waits_at), -1)
+    if plan.waiting:
+        access = plan.waiting[0][0]
+        launch.record.spin_site = plan.sites.get(id(access), -1)
+        launch.record.spin_is_lock = int(access.name == "atom")
+        launch.set_waiting({index for _, loop in plan.waiting for index in loop.blocks})
     launch.record.slice = min(SPIN_SLICE if plan.spins else SLICE, max(budget.warp_instructions, 1))
     if kernel.masked is not None:
         launch.record.masked_code = kernel.masked_address()

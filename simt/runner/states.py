@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from simt.codegen.plan import Plan
 from simt.engine.races import READ_LOG_BYTES, SHARED_RACE_WORD_BYTES
-from simt.engine.state import Block, CheckBit, Finding, Launch, Site, Thread, TraceRecord, Warp
+from simt.engine.flying import FLIGHTS
+from simt.engine.state import Block, CheckBit, Finding, Flight, Launch, Site, Thread, TraceRecord, Warp
 from simt.runner.buffers import address_of
 
 __all__ = ["LaunchState", "ThreadState"]
@@ -51,6 +52,12 @@ class LaunchState:
         self.trace = (TraceRecord.structure() * max(trace, 1))()
         r.trace = ctypes.addressof(self.trace) if trace else None
         r.trace_limit, r.trace_count = trace, 0
+
+    def set_waiting(self, blocks: Iterable[int]) -> None:
+        """Marks the basic blocks of loops that wait."""
+        self.waiting = np.zeros(len(self.plan.cfg.blocks) + 1, np.uint8)
+        self.waiting[list(blocks)] = 1
+        self.record.waiting = address_of(self.waiting)
 
     @property
     def address(self) -> int:
@@ -103,6 +110,15 @@ class ThreadState:
             warp.registers = self.registers.ctypes.data + index * stride
             warp.pending, warp.parked = (self.groups[index, part].ctypes.data for part in (0, 1))
             warp.index = index
+        if plan.is_asynchronous:
+            self._make_flights(n_warps, words)
+
+    def _make_flights(self, n_warps: int, words: int) -> None:
+        """Room for copies in flight, which other kernels do without."""
+        self.flights, self.flying = (Flight.structure() * (FLIGHTS * n_warps))(), _bytes(4 * words)
+        self.block.flights = address_of(self.flying)
+        for index, warp in enumerate(self.warps):
+            warp.flights = ctypes.addressof(self.flights) + index * FLIGHTS * ctypes.sizeof(Flight.structure())
 
     @property
     def block_address(self) -> int:

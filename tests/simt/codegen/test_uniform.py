@@ -1,6 +1,6 @@
 """Which registers may live as scalars."""
 
-from simt.codegen.uniform import analyse, waiting_access
+from simt.codegen.uniform import analyse, waiting_loops
 from simt.ptx.cfg import build
 from simt.ptx.parser import parse
 
@@ -82,7 +82,7 @@ def test_a_loop_that_waits_for_an_atomic_keeps_only_constants():
         "setp.ne.s32 %p1, %r1, 0; @%p1 bra L; st.global.u32 [%rd1], %r3; ret;"
     )
     function = parse(HEAD + body + "\n}").functions["k"]
-    access = waiting_access(build(function))
-    assert access is not None and access.name == "atom"
+    access = waiting_loops(build(function))[0][0]
+    assert access.name == "atom"
     found = analysis(body)
     assert "%rd1" in found and "%r3" not in found
