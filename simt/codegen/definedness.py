@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["check_use", "doubtful", "follow"]
 
-_SINKS = frozenset(["st", "red", "atom", "bra", "brx", "ld"])
-_DEFINITE = frozenset(["ld", "atom", "shfl", "vote", "match", "redux", "activemask", "barrier_result", "call"])
+_SINKS = frozenset(["st", "red", "atom", "bra", "brx", "ld", "ldmatrix", "stmatrix"])
+_DEFINITE = frozenset(["ld", "atom", "shfl", "vote", "match", "redux", "activemask", "barrier_result", "call", "ldmatrix"])
 _ZERO = ir.Constant(I32, 0)
 
 
@@ -61,7 +61,7 @@ def _deciding(instruction: Instruction) -> Iterable[str]:
     if instruction.name in ("bra", "brx"):
         return uses(instruction)
     guard = [instruction.guard.register] if instruction.guard else []
-    if instruction.name == "ld":
+    if instruction.name in ("ld", "ldmatrix"):
         bases = [o.base.name for o in instruction.operands if isinstance(o, Address) and isinstance(o.base, Register)]
         return [*guard, *bases]
     return uses(instruction)

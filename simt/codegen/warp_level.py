@@ -6,6 +6,7 @@ from llvmlite import ir
 
 from simt.codegen import control
 from simt.codegen.emitter import I32, I64
+from simt.codegen.plan import WHOLE_WARP
 from simt.codegen.prepare import Unsupported
 from simt.codegen.writer import Writer, vector
 from simt.engine.exchange import REDUX_CODES, SHUFFLE_MODES
@@ -19,7 +20,9 @@ _U32, _PRED = TYPES["u32"], TYPES["pred"]
 
 
 def _members(w: Writer, instruction: Instruction) -> ir.Value:
-    """The member mask operand: the last one, of `bar.warp.sync` the only one."""
+    """The member mask operand: the last one, of `bar.warp.sync` the only one, of matrices everybody."""
+    if instruction.name in WHOLE_WARP:
+        return ir.Constant(I32, 0xFFFFFFFF)
     return w.typed(instruction.operands[-1], _U32, instruction)
 
 

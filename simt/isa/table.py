@@ -23,6 +23,7 @@ from simt.isa import (
     half,
     integer,
     logic,
+    matrix,
     memory,
     move,
     narrow,
@@ -37,7 +38,7 @@ __all__ = ["FAMILIES", "INTERNAL", "ROWS", "TABLE", "UnsupportedInstruction", "c
 
 FAMILIES = (
     integer, carry, bits, floating, half, approx, logic, compare, move, convert, narrow,
-    packed, special, memory, atomics, control, barrier, warp,
+    packed, special, memory, atomics, control, barrier, warp, matrix,
 )
 # Modifiers that only the table uses, for forms that an instruction's operands tell apart (`simt.isa.operands`).
 INTERNAL = frozenset({"pair", "three", "special", "address", "pack2", "pack4", "unpack2", "unpack4"})

@@ -1,0 +1,52 @@
+"""Words for what matrix instructions of a whole warp ask for: aligned rows, all lanes present."""
+
+from __future__ import annotations
+
+from simt.diagnostics import Diagnostic
+from simt.engine.messages_memory import more, told, who
+from simt.engine.messages_sync import lanes_in_words
+from simt.engine.view import Found, LaunchView
+
+__all__ = ["MATRIX", "is_matrix"]
+
+_NAMES = ("ldmatrix", "stmatrix", "movmatrix", "mma", "wmma")
+ROW_BYTES = 16
+
+
+def is_matrix(view: LaunchView, site: int) -> bool:
+    return view.sites[site].opcode.partition(".")[0] in _NAMES
+
+
+def short_name(opcode: str) -> str:
+    """`ldmatrix`, `mma`, `wmma.load.a`: an opcode up to `.sync`."""
+    return opcode.partition(".sync")[0]
+
+
+def misaligned_matrix(view: LaunchView, found: Found) -> Diagnostic:
+    lane = found.lane_numbers[0] if found.lanes else 0
+    array = view.shared_at(found.address)
+    name = f" of `{array.name}`" if array else ""
+    start = found.address - (array.offset if array else 0)
+    message = (
+        f"misaligned: row {lane % 8} of matrix {lane // 8}, whose address lane {lane} gives to "
+        f"{short_name(view.sites[found.site].opcode)}, starts at byte {start}{name}: {found.address % ROW_BYTES} past a "
+        f"multiple of {ROW_BYTES}"
+    )
+    help = (
+        f"each row of 8 elements must start at a multiple of {ROW_BYTES} bytes: make the pitch of the shared array a multiple "
+        "of 8 16-bit elements, and align the array with __align__(16)"
+    )
+    return told(view, found, message + more(found), help=help)
+
+
+def missing_lanes(view: LaunchView, found: Found) -> Diagnostic:
+    name = short_name(view.sites[found.site].opcode)
+    message = (
+        f"{name} is one operation of all 32 lanes, but {lanes_in_words(found.lane_numbers)} of warp {found.warp} take no part "
+        f"({who(view, found)} is the first)"
+    )
+    help = "let whole warps come by: move it out of the branch, and make the block a multiple of 32 threads"
+    return told(view, found, message, help=help)
+
+
+MATRIX = {"memcheck.misaligned": misaligned_matrix, "synccheck.mask": missing_lanes}
