@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from simt.counters import Counters
 from simt.diagnostics import Diagnostic
 
 __all__ = [
-    "ALL_CHECKS", "Access", "Argument", "Budget", "Direction", "LaunchResult", "MemoryRequest", "Probe", "Scope",
+    "ALL_CHECKS", "Access", "Argument", "Budget", "Direction", "LaunchResult", "MemoryRequest", "Scope",
     "Status",
 ]
 
@@ -137,13 +136,3 @@ class MemoryRequest:
     addresses: np.ndarray
     active: np.ndarray
     buffer: str | None = None
-
-
-class Probe(Protocol):
-    """A consumer of a traced launch: all 32 addresses and the mask at once, as the hardware's request is."""
-
-    def begin(self, kernel: str, grid: tuple[int, int, int], block: tuple[int, int, int]) -> None: ...
-
-    def on_memory(self, request: MemoryRequest) -> None: ...
-
-    def finish(self) -> tuple[Diagnostic, ...]: ...

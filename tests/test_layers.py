@@ -17,7 +17,7 @@ LAYERS = tuple(
         {"simt": "isa"},
         {"simt": "engine"},
         {"simt": "codegen"},
-        {"simt": "probes nvrtc build_log model"},
+        {"simt": "nvrtc model"},
         {"simt": "program runner"},
         {"simt": "cli __main__ __init__", "grader": "model version"},
         {
