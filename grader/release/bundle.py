@@ -48,7 +48,9 @@ def write_bundle(top: Path, target: Path) -> list[str]:
 
 def _wanted(inside: Path) -> bool:
     hidden = any(part.startswith(".") for part in inside.parts)
-    return not hidden and inside.suffix not in (".pyc", ".pyo") and not inside.name.endswith(".new.py")
+    # What an instructor recorded of the solutions tells their answers.
+    recorded = inside.parts[0] == "assets" and inside.stem == "solutions"
+    return not hidden and not recorded and inside.suffix not in (".pyc", ".pyo") and not inside.name.endswith(".new.py")
 
 
 def _manifest(contents: Iterable[tuple[str, bytes]]) -> bytes:

@@ -290,6 +290,8 @@ def test_bundle_holds_what_students_need_and_no_answer(course):
     (course / "lessons" / "01_thread_mapping.new.py").write_text("mine")
     (course / "grader" / "__pycache__").mkdir()
     (course / "grader" / "__pycache__" / "a.pyc").write_text("")
+    (course / "assets" / "recorded").mkdir()
+    (course / "assets" / "recorded" / "solutions.jsonl").write_text("{}")
     (course / ".course").mkdir()
     (course / ".course" / "progress.json").write_text("{}")
     names = write_bundle(course, course / "bundle.zip")
