@@ -14,9 +14,8 @@ from simt.ptx.cfg import Cfg, Loop, build
 from simt.ptx.lines import student_line
 from simt.ptx.liveness import Liveness, liveness
 from simt.ptx.reach import reachable
-from simt.ptx.syntax import Address, Function, Instruction, Location, Module, Register, Variable, Vector
+from simt.ptx.syntax import Function, Instruction, Module, Variable
 from simt.ptx.types import PtxType
-from simt.ptx.usedef import defs
 
 __all__ = ["WHOLE_WARP", "Placed", "Plan", "SiteInfo", "make_plan"]
 
@@ -77,7 +76,6 @@ class Plan:
     site_infos: list[SiteInfo] = field(default_factory=list)
     file_name: str = "kernel.cu"
     cache: Path | None = None  # keeps machine code of long instructions
-    copies: dict[int, Location | None] = field(default_factory=dict)  # id of a struct copy's load -> where it is written
     doubtful: frozenset[str] = frozenset()  # registers that may hold nothing that was ever written
     undefined: dict[str, int] = field(default_factory=dict)  # their masks' offsets, at the start of the register file
     undefined_bytes: int = 0
@@ -105,8 +103,7 @@ class Plan:
         return row_specials(self.block_dim)
 
     def line(self, instruction: Instruction) -> int | None:
-        location = self.copies.get(id(instruction), instruction.location)
-        return student_line(location, self.module, self.file_name)
+        return student_line(instruction.location, self.module, self.file_name)
 
     def site(self, instruction: Instruction, info, part: int = 0) -> int:
         """The index of an instruction's site; `info` makes the row the first time. A copy's second side is part 1."""
@@ -151,7 +148,6 @@ def make_plan(module: Module, kernel: str, block_dim: tuple[int, int, int], file
     uniformity, waiting = analyse(cfg, block_dim), tuple(waiting_loops(cfg))
     plan = Plan(module, function, cfg, liveness(cfg), uniformity, block_dim, waiting, file_name=file_name)
     plan.shared, plan.static_shared_bytes = shared, static_shared_bytes
-    plan.copies = _struct_copies(cfg)
     plan.seeds = _seeds(cfg)
     _place_registers(plan)
     _place_variables(plan)
@@ -165,30 +161,6 @@ def _seeds(cfg: Cfg) -> frozenset[int]:
     instructions = [i for block in cfg.blocks for i in block.instructions]
     swapped = {i.operands[1] for i in instructions if i.name == "atom" and "cas" in i.mods}
     return frozenset(id(i) for i in instructions if i.name == "ld" and i.operands[1] in swapped)
-
-
-def _struct_copies(cfg: Cfg) -> dict[int, Location | None]:
-    """Loads that NVVM moved to the store of the same value, with the place where their address was computed.
-
-    `v = *p; …; *q = v;` for a struct becomes one load and one store, both at the line of the store.
-    """
-    written: dict[str, Instruction] = {}
-    loads: dict[str, Instruction] = {}
-    found: dict[int, Location | None] = {}
-    for instruction in (i for block in cfg.blocks for i in block.instructions):
-        first = instruction.operands[0] if instruction.operands else None
-        if instruction.name == "ld" and isinstance(first, Vector):
-            loads.update((item.name, instruction) for item in first.items if isinstance(item, Register))
-        elif instruction.name == "st" and isinstance(instruction.operands[1], Vector):
-            items = instruction.operands[1].items
-            load = loads.get(items[0].name) if isinstance(items[0], Register) else None
-            if load is not None and load.operands[0].items == items and load.location == instruction.location:
-                base = load.operands[1].base if isinstance(load.operands[1], Address) else None
-                made = written.get(base.name) if isinstance(base, Register) else None
-                found[id(load)] = made.location if made is not None else load.location
-        for name in defs(instruction):
-            written[name] = instruction
-    return found
 
 
 def slot_bytes(kind: PtxType, uniform: bool) -> int:
