@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["check_use", "doubtful", "follow"]
 
-_SINKS = frozenset(["st", "red", "atom", "bra", "brx", "ld", "ldmatrix", "stmatrix"])
+_SINKS = frozenset(["st", "red", "atom", "bra", "brx", "cp", "ld", "ldmatrix", "stmatrix"])
 _DEFINITE = frozenset(["ld", "atom", "shfl", "vote", "match", "redux", "activemask", "barrier_result", "call", "ldmatrix"])
 _ZERO = ir.Constant(I32, 0)
 

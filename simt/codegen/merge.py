@@ -18,7 +18,9 @@ from simt.ptx.usedef import defs, uses
 __all__ = ["merge_shared_loads", "trailing_zeros"]
 
 WORD = 4
-_ENDING = frozenset(["bra", "brx", "ret", "exit", "bar", "barrier", "call", "atom", "red", "trap", "fence", "membar"])
+_ENDING = frozenset(
+    ["bra", "brx", "ret", "exit", "bar", "barrier", "call", "atom", "red", "trap", "fence", "membar", "cp", "mbarrier"]
+)
 _MOVES = frozenset(["mov", "cvt", "cvta"])
 
 

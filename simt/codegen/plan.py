@@ -11,7 +11,7 @@ from simt.codegen.prepare import prepare
 from simt.codegen.uniform import Uniformity, analyse, row_specials, waiting_loops
 from simt.engine.state import GLOBAL_BASE, PARAM_WINDOW
 from simt.ptx.cfg import Cfg, Loop, build
-from simt.ptx.lines import student_line
+from simt.ptx.lines import call_line, student_line
 from simt.ptx.liveness import Liveness, liveness
 from simt.ptx.reach import reachable
 from simt.ptx.syntax import Function, Instruction, Module, Variable
@@ -104,6 +104,10 @@ class Plan:
 
     def line(self, instruction: Instruction) -> int | None:
         return student_line(instruction.location, self.module, self.file_name)
+
+    def call_line(self, instruction: Instruction) -> int | None:
+        """The line of an instruction that only inline PTX spells: where the function around it is called."""
+        return call_line(instruction.location, self.module, self.file_name)
 
     def site(self, instruction: Instruction, info, part: int = 0) -> int:
         """The index of an instruction's site; `info` makes the row the first time. A copy's second side is part 1."""

@@ -29,6 +29,8 @@ def _kinds(instruction: Instruction) -> list[tuple[str, int]]:
         kinds.append(("branches", 1))
     if name in ("bar", "barrier") and "warp" not in mods:
         kinds.append(("barriers", 1))
+    if name == "cp" and mods[1] in ("ca", "cg"):
+        kinds.append(("async_copies", 1))
     if name == "shfl":
         kinds.append(("shuffles", 1))
     if name in ("fma", "mad") and is_float:

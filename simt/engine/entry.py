@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from simt.engine.async_copies import COPIES
 from simt.engine.atomics import atomic
 from simt.engine.block import arrive, pick, run_blocks, start_block, start_warps
 from simt.engine.exchange import EXCHANGE
@@ -14,5 +15,5 @@ __all__ = ["ENTRY_POINTS"]
 
 ENTRY_POINTS = (
     load, load_uniform, store, atomic, fence, pick, arrive, start_block, start_warps, run_blocks, *EXCHANGE, *SERVICES,
-    *MATRIX,
+    *MATRIX, *COPIES,
 )

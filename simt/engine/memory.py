@@ -8,6 +8,7 @@ dropped, and a finding says so.
 
 from __future__ import annotations
 
+from simt.engine.flying import touch_at, touch_flights
 from simt.engine.lanewise import lane_read, load_lanes, reach, store_lanes
 from simt.engine.local import is_one_offset, load_one_offset, store_one_offset
 from simt.engine.moves import gather, scatter
@@ -23,6 +24,7 @@ from simt.engine.tracing import note_writers, trace_one, trace_request
 __all__ = ["load", "load_uniform", "store"]
 
 SHADOWED = CheckBit.INITCHECK | CheckBit.COVERAGE
+WATCHED = SHADOWED | RACES | CheckBit.FLIGHTS
 
 
 @native
@@ -41,9 +43,12 @@ def load(warp: Ptr[Warp], site: Ptr[Site], mask: u32, addresses: Ptr[u64], out: 
     else:
         gather(site, mask, host, out)
     checks = warp.block.launch.checks
-    if checks & (SHADOWED | RACES):
+    if checks & WATCHED:
         first = addresses[trailing_zeros(mask)]
         scope = scope_of(site, first)
+        if checks & CheckBit.FLIGHTS and scope == Scope.SHARED and warp.block.n_flying != 0:
+            if touch_flights(warp, site, mask) != 0:
+                return
         if checks & SHADOWED:
             shadow_read(warp, site, mask, scope, first)
         if checks & RACES:
@@ -74,8 +79,10 @@ def store(warp: Ptr[Warp], site: Ptr[Site], mask: u32, addresses: Ptr[u64], data
         store_apart(warp, site, mask, addresses, data)
         return
     checks = warp.block.launch.checks
-    if checks & (SHADOWED | RACES):
+    if checks & WATCHED:
         scope = scope_of(site, addresses[trailing_zeros(mask)])
+        if checks & CheckBit.FLIGHTS and scope == Scope.SHARED and warp.block.n_flying != 0:
+            touch_flights(warp, site, mask)
         if checks & SHADOWED:
             shadow_write(warp, site, mask, scope)
         if checks & RACES:
@@ -113,6 +120,9 @@ def load_uniform(warp: Ptr[Warp], site: Ptr[Site], mask: u32, address: u64, out:
         return
     memcpy(out, host, n_bytes)
     checks = warp.block.launch.checks
+    if checks & CheckBit.FLIGHTS and scope == Scope.SHARED and warp.block.n_flying != 0:
+        if touch_at(warp, site, mask, site.aim_offset) != 0:
+            return
     if checks & SHADOWED:
         lane_read(warp, site, mask, address)
     if checks & RACES:

@@ -12,8 +12,8 @@ from simt.counters import Counters
 from simt.diagnostics import Diagnostic, diagnose
 from simt.engine.advice import advice
 from simt.engine.coverage import coverage
-from simt.engine.messages_matrix import MATRIX, is_matrix
 from simt.engine.messages_async import ASYNC
+from simt.engine.messages_matrix import MATRIX, is_matrix
 from simt.engine.messages_memory import MEMORY
 from simt.engine.messages_races import RACES, early_read
 from simt.engine.messages_sync import SYNC

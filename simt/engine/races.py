@@ -46,8 +46,8 @@ from simt.engine.runs import runs_of
 from simt.engine.shadow import lane_nibble
 from simt.engine.state import Access, Block, CheckBit, Scope, Segment, SegmentFlag, Site, SiteFlag, Warp
 
-__all__ = ["RACES", "RACE_WORD_BYTES", "READ_LOG_BYTES", "SHARED_RACE_WORD_BYTES", "fence", "start_races", "watch_lane", "watch_read",
-           "watch_uniform", "watch_write"]  # fmt: skip
+__all__ = ["RACES", "RACE_WORD_BYTES", "READ_LOG_BYTES", "SHARED_RACE_WORD_BYTES", "fence", "start_races", "watch_lane",
+           "watch_read", "watch_uniform", "watch_write"]  # fmt: skip
 
 MOST_RUNS = 8  # with more, looking at each word by itself is quicker
 RACES = CheckBit.RACE_SHARED | CheckBit.RACE_GLOBAL

@@ -11,8 +11,8 @@ import enum
 from simt.engine.records import Array, Ptr, Record, i32, i64, u8, u32, u64
 
 __all__ = [
-    "ATOMIC_CODES", "ATOMIC_TYPES", "Access", "Barrier", "Block", "CheckBit", "Exit", "Finding", "Flight", "Launch", "Scope", "Segment",
-    "SegmentFlag", "Site", "SiteFlag", "Thread", "TraceRecord", "Warp", "WarpStatus",
+    "ATOMIC_CODES", "ATOMIC_TYPES", "Access", "Barrier", "Block", "CheckBit", "Exit", "Finding", "Flight", "Launch", "Scope",
+    "Segment", "SegmentFlag", "Site", "SiteFlag", "Thread", "TraceRecord", "Warp", "WarpStatus",
 ]
 
 LANES = 32

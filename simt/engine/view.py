@@ -149,7 +149,7 @@ class LaunchView:
 
     def line_of_value(self, line: int | None) -> int | None:
         """Where a value loaded at `line` was named: the compiler moves `v = *p;` down to `*q = v;`."""
-        stored = re.search(r"[^=!<>]=\s*([A-Za-z_]\w*)\s*;", self.text_of(line))
+        stored = re.search(r"[^=!<>]=\s*([A-Za-z_]\w*)\s*;\s*(?:\}|//|$)", self.text_of(line))
         if not stored or stored[1] in {array.name for array in (*self.shared, *self.buffers)}:
             return line
         named = re.compile(rf"\b{stored[1]}\s*=[^=]")

@@ -12,6 +12,7 @@ from itertools import islice
 
 from simt.isa import (
     approx,
+    async_copy,
     atomics,
     barrier,
     bits,
@@ -38,7 +39,7 @@ __all__ = ["FAMILIES", "INTERNAL", "ROWS", "TABLE", "UnsupportedInstruction", "c
 
 FAMILIES = (
     integer, carry, bits, floating, half, approx, logic, compare, move, convert, narrow,
-    packed, special, memory, atomics, control, barrier, warp, matrix,
+    packed, special, memory, atomics, control, barrier, warp, async_copy, matrix,
 )
 # Modifiers that only the table uses, for forms that an instruction's operands tell apart (`simt.isa.operands`).
 INTERNAL = frozenset({"pair", "three", "special", "address", "pack2", "pack4", "unpack2", "unpack4"})

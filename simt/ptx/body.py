@@ -180,11 +180,13 @@ class _Reader:
             raise self.error(f"`{text[:60]}` is no location")
         file, line, column, function, offset, *site = match.groups()
         key = (int(file), int(line), int(column or 0))
+        location, is_site = self._locations.get(text, (None, False))
         parent = None
         if site[0]:
             at = (int(site[0]), int(site[1]), int(site[2]))
             parent = self._latest.get(at) or Location(*at)
-        location, is_site = self._locations.get(text, (None, False))
+            if location is not None and parent is not self.location:
+                parent = location.inlined_at  # a chain is spelt out once: without it the place is the one of before
         if location is None or location.inlined_at is not parent:
             name = self.strings.at(function, int(offset or 0)) if function else None
             location = Location(*key, name, parent)

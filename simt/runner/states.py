@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from simt.codegen.plan import Plan
-from simt.engine.races import READ_LOG_BYTES, SHARED_RACE_WORD_BYTES
 from simt.engine.flying import FLIGHTS
+from simt.engine.races import READ_LOG_BYTES, SHARED_RACE_WORD_BYTES
 from simt.engine.state import Block, CheckBit, Finding, Flight, Launch, Site, Thread, TraceRecord, Warp
 from simt.runner.buffers import address_of
 

@@ -40,7 +40,7 @@ ALSO = {
     "m09_null_host_ptr": {"memory_fault"},
     "t01_skip_if_done": {"uninitialised"},
     "m10_uninit_shared": {"uninitialised"},
-    "t10_unfinished_async": {"sync_error", "not_supported"},  # TODO(#3): without the latter once cp.async runs
+    "t10_unfinished_async": {"sync_error"},
     "d09_recursion": {"not_supported"},  # TODO(#3): runtime_error once calls may recurse
     "b07_unroll_barriers": {"ptx_rejected"},
 }
