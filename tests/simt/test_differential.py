@@ -14,8 +14,8 @@ from tests.simt.test_kernels import KERNELS, NAMES
 
 # Where a launch stops in the middle of a block, how far other warps came is not part of the meaning.
 STOPS = {"assert/fails"}
-# Whole-warp matrices are held against NumPy's products in test_matrix_*.py.
-COMPARED = [name for name in NAMES if name not in STOPS and not name.startswith("matrix/")]
+# Whole-warp matrices are held against NumPy's products in test_matrix_*.py, copies in engine/test_async_copies.py.
+COMPARED = [name for name in NAMES if name not in STOPS and not name.startswith(("async/", "matrix/"))]
 
 
 def nonzero(counters):
