@@ -145,7 +145,7 @@ class _Comparison:
         where = f"{self.name}[{','.join(str(i) for i in row['index'])}]"  # type: ignore[attr-defined]
         counted = f"{self.n_bad} of {self.got.size} elements are wrong"
         by = f"; {row['thread']} wrote it" if isinstance(row.get("thread"), str) else ""
-        got, want = _number(row["got"]), _number(row["want"])
+        got, want = _apart(row["got"], row["want"])
         if self._wraps():
             return diagnose(
                 "wrong-result+int-overflow",
@@ -186,9 +186,18 @@ def _place(linear: int, sizes: Dim3) -> str:
     return f"({linear % sizes.x},{linear // sizes.x % sizes.y},{linear // (sizes.x * sizes.y)})"
 
 
-def _number(value: object) -> str:
+def _apart(got: object, want: object) -> tuple[str, str]:
+    """Both numbers with as many digits as tell them apart."""
+    for digits in (7, 9, 12, 17):
+        shown = _number(got, digits), _number(want, digits)
+        if shown[0] != shown[1]:
+            break
+    return shown
+
+
+def _number(value: object, digits: int = 7) -> str:
     if isinstance(value, float):
-        return "NaN" if value != value else f"{value:.7g}"
+        return "NaN" if value != value else f"{value:.{digits}g}"
     return str(value)
 
 

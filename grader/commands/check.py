@@ -75,6 +75,12 @@ def _check_file(file: Path, only: Exercise | None, device: Device, out: Output) 
         out.emit({"file": str(file), "verdict": str(Verdict.UNREADABLE), "passed": False, "error": problem.message,
                   "next": problem.help})
         return
+    if not notebook.answers:
+        why = notebook.suspicious or "no exercise of the course is answered in this file"
+        help = "give a lesson's .py or .ipynb; its answers stand under lines such as `# exercise: hello.double_it`"
+        out.error(f"{file}: {why}", help)
+        out.emit({"file": str(file), "verdict": str(Verdict.UNREADABLE), "passed": False, "error": why, "next": help})
+        return
     for note in (notebook.suspicious, *notebook.notes):
         if note:
             out.say(f"note: {file}: {note}")

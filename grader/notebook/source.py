@@ -13,7 +13,8 @@ MAX_SOURCE_BYTES = 64 * 1024
 
 
 def canonical(text: str) -> str:
-    """`text` without blanks at line ends and without the indentation that all lines after the first share."""
+    """`text` without a byte order mark, blanks at line ends and the indentation that all lines after the first share."""
+    text = text.removeprefix("\ufeff")
     first, *rest = (line.rstrip() for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
     margin = _shared_indent([line for line in rest if line])
     return "\n".join([first, *(line[len(margin) :] for line in rest)])
