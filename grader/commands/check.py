@@ -76,7 +76,7 @@ def _check_file(file: Path, only: Exercise | None, device: Device, out: Output) 
                   "next": problem.help})
         return
     if not notebook.answers:
-        why = notebook.suspicious or "no exercise of the course is answered in this file"
+        why = _syntax_problem(file) or notebook.suspicious or "no exercise of the course is answered in this file"
         help = "give a lesson's .py or .ipynb; its answers stand under lines such as `# exercise: hello.double_it`"
         out.error(f"{file}: {why}", help)
         out.emit({"file": str(file), "verdict": str(Verdict.UNREADABLE), "passed": False, "error": why, "next": help})
@@ -90,6 +90,16 @@ def _check_file(file: Path, only: Exercise | None, device: Device, out: Output) 
         show(report, context_of(exercise(exercise_id), answer), out, str(file))
         remember(report, file)
         yield report
+
+
+def _syntax_problem(file: Path) -> str:
+    """Why a Python file does not parse, or ""."""
+    from grader.notebook.cells import parse
+
+    if file.suffix != ".py":
+        return ""
+    error = parse(file.read_text(encoding="utf-8", errors="replace"))[1]
+    return f"line {error[0]} does not parse: {error[1]}" if error else ""
 
 
 def remember(report: Report, file: Path) -> None:
