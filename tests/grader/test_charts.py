@@ -52,6 +52,26 @@ def test_text_takes_the_colour_of_the_page_unless_one_is_fixed(name):
     assert axis[False] != axis[True]
 
 
+def records_of(chart):
+    """The records of a chart and of its layers; they have to be texts."""
+    specification = chart.to_dict()
+    parts = [specification, *specification["layer"]]
+    return [json.loads(part["data"]["values"]) for part in parts if "data" in part]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_records_are_one_text_that_the_schema_does_not_walk_through(name):
+    found = records_of(made(name))
+    assert found and all(found)
+
+
+def test_amount_that_is_no_number_is_null_in_json():
+    assert records_of(charts.heat_map(np.array([1.0, np.nan]), "loads"))[0] == [
+        {"row": 0, "column": 0, "loads": 1.0},
+        {"row": 0, "column": 1, "loads": None},
+    ]
+
+
 def test_unit_stride_floats_touch_four_sectors():
     assert len(sectors_of(request(4 * np.arange(32)))) == 4
 
