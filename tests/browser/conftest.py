@@ -29,18 +29,6 @@ def folder(request):
 
 
 @pytest.fixture
-def set_theme(folder):
-    """A function that sets marimo's theme for the server that is opened next."""
-
-    def choose(theme):
-        settings = folder / "home" / "config" / "marimo"
-        settings.mkdir(parents=True)
-        (settings / "marimo.toml").write_text(f'[display]\ntheme = "{theme}"\n')
-
-    return choose
-
-
-@pytest.fixture
 def open_notebook(browser, folder):
     """A function from a notebook's text and name to its open page; everything is closed after the test."""
     with ExitStack() as stack:

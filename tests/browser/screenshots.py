@@ -40,14 +40,13 @@ def opened(theme):
 
     folder = ROOT / "build" / "screenshots"
     shutil.rmtree(folder, ignore_errors=True)
-    settings = folder / "home" / "config" / "marimo"
-    settings.mkdir(parents=True)
-    (settings / "marimo.toml").write_text(f'[display]\ntheme = "{theme}"\n')
+    (folder / "home").mkdir(parents=True)
     notebook = folder / f"{LESSON}.py"
     shutil.copy(ROOT / "lessons" / notebook.name, notebook)
     with edit_server(notebook, folder / "home") as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium_path(), args=["--no-sandbox"])
-        tab = browser.new_page(viewport={"width": WIDTH + 240, "height": 1900}, device_scale_factor=1.5)
+        viewport = {"width": WIDTH + 240, "height": 1900}
+        tab = browser.new_page(viewport=viewport, device_scale_factor=1.5, color_scheme=theme)
         yield NotebookPage(tab, address, notebook).open()
         browser.close()
     shutil.rmtree(folder, ignore_errors=True)

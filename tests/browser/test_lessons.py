@@ -126,14 +126,13 @@ def test_folds_of_the_card_open_by_keyboard(open_notebook):
     assert fold.evaluate("element => element.open")
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_card_follows_the_theme_of_the_notebook(theme, open_notebook, set_theme):
-    set_theme(theme)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_card_is_light_or_dark_as_the_operating_system_is(scheme, open_notebook):
     lesson = next(path for path in LESSONS if path.stem == "00_start_here")
-    page = open_notebook(lesson.read_text(encoding="utf-8"), lesson.name, color_scheme="light" if theme == "dark" else "dark")
+    page = open_notebook(lesson.read_text(encoding="utf-8"), lesson.name, color_scheme=scheme)
     card = page.card("hello.double_it").first
     card.wait_for(state="attached")
     red, green, blue = card.evaluate(
         "element => getComputedStyle(element).backgroundColor.match(/[0-9.]+/g).slice(0, 3).map(Number)"
     )
-    assert (red + green + blue < 150) if theme == "dark" else (red + green + blue > 700)
+    assert (red + green + blue < 150) if scheme == "dark" else (red + green + blue > 700)
