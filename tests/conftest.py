@@ -19,6 +19,8 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     config.addinivalue_line("markers", "gpu: needs a CUDA device; deselected unless --device cuda")
     config.addinivalue_line("markers", "full: long; deselected unless --full")
+    if not any("bench" in str(argument) for argument in config.args):
+        config.option.benchmark_disable = True  # each runs once, untimed; figures come from `pytest tests/bench`
 
 
 def pytest_collection_modifyitems(config, items):
