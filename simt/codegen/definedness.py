@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["check_use", "doubtful", "follow"]
 
 _SINKS = frozenset(["st", "red", "atom", "bra", "brx", "cp", "ld", "ldmatrix", "stmatrix"])
+_WMMA_SINKS = (("load",), ("store",))  # of `wmma.load` and `wmma.store`
 _DEFINITE = frozenset(["ld", "atom", "shfl", "vote", "match", "redux", "activemask", "barrier_result", "call", "ldmatrix"])
 _ZERO = ir.Constant(I32, 0)
 
@@ -43,7 +44,7 @@ def doubtful(cfg: Cfg, live: Liveness) -> frozenset[str]:
 
 def check_use(w: Writer, instruction: Instruction) -> None:
     """At an instruction whose operands matter, once its own site exists: lanes with an undefined one are reported."""
-    if instruction.name not in _SINKS:
+    if instruction.name not in _SINKS and instruction.mods[:1] not in _WMMA_SINKS:
         return
     names = [name for name in _deciding(instruction) if name in w.plan.doubtful]
     if not names:

@@ -21,7 +21,7 @@ from simt.isa.table import UnsupportedInstruction, lookup
 from simt.ptx.syntax import Address, Instruction, Operand, Vector
 from simt.ptx.types import TYPES
 
-__all__ = ["HANDLERS"]
+__all__ = ["HANDLERS", "address_buffer", "check_form", "check_lanes", "items_of", "matrix_scope"]
 
 _B32 = TYPES["b32"]
 _ROW_BYTES = 16
@@ -39,8 +39,8 @@ def check_form(instruction: Instruction) -> None:
 
 def check_lanes(w: Writer, instruction: Instruction, lanes: ir.Value) -> None:
     """Code that says at run time who is missing, where somebody may be."""
+    site = ir.Constant(I32, control.mark_site(w, instruction))  # in full code too: masked code may add no sites
     if w.masked or instruction.guard is not None:
-        site = ir.Constant(I32, control.mark_site(w, instruction))
         w.native("whole_warp", ir.VoidType(), w.warp, site, lanes)
 
 
@@ -56,14 +56,16 @@ def _transposed(w: Writer, words: ir.Value) -> ir.Value:
     return w.b.bitcast(turned, vector(I32))
 
 
-def _scope(instruction: Instruction) -> Scope:
+def matrix_scope(instruction: Instruction) -> Scope:
+    if "global" in instruction.mods:
+        return Scope.GLOBAL
     return Scope.SHARED if {"shared", "shared::cta"} & set(instruction.mods) else Scope.GENERIC
 
 
 def _row_site(w: Writer, instruction: Instruction, access: Access) -> ir.Value:
     index = w.plan.site(
         instruction,
-        lambda: SiteInfo(instruction, w.plan.line(instruction), int(_scope(instruction)), int(access), _ROW_BYTES),
+        lambda: SiteInfo(instruction, w.plan.line(instruction), int(matrix_scope(instruction)), int(access), _ROW_BYTES),
     )
     return w.site_pointer(index)
 
@@ -89,7 +91,8 @@ def _memory(instruction: Instruction, position: int) -> Address:
     return operand
 
 
-def _addresses(w: Writer, operand: Address, instruction: Instruction) -> ir.Value:
+def address_buffer(w: Writer, operand: Address, instruction: Instruction) -> ir.Value:
+    """The 32 byte addresses of an operand, in memory."""
     place = w.buffer("addresses", 256)
     w.b.store(w.spread(address_of(w, operand, instruction)), place, align=64)
     return place
@@ -104,7 +107,7 @@ def _ldmatrix(w: Writer, instruction: Instruction) -> None:
     rows = w.buffer("matrix_rows", 4 * _MATRIX_BYTES)
     if w.masked:
         w.b.store(ir.Constant(ir.VectorType(I32, 32 * n), [ir.Constant(I32, 0xFFFFFFFF)] * 32 * n), rows, align=64)
-    addresses = _addresses(w, source, instruction)
+    addresses = address_buffer(w, source, instruction)
     w.native("load", ir.VoidType(), w.warp, site, _rows(w, instruction, n), addresses, rows)
     for number, item in enumerate(items):
         words = w.b.load(w.at(rows, number * _MATRIX_BYTES), typ=vector(I32), align=64)
@@ -122,7 +125,7 @@ def _stmatrix(w: Writer, instruction: Instruction) -> None:
         words = w.spread(w.typed(item, _B32, instruction))
         turned = _transposed(w, words) if "trans" in instruction.mods else words
         w.b.store(turned, w.at(rows, number * _MATRIX_BYTES), align=64)
-    addresses = _addresses(w, target, instruction)
+    addresses = address_buffer(w, target, instruction)
     w.native("store", ir.VoidType(), w.warp, site, _rows(w, instruction, n), addresses, rows)
 
 

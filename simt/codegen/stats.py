@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from simt.codegen.plan import Plan
+from simt.isa.fragments import shape_of
 from simt.ptx.syntax import Instruction
 
 __all__ = ["BlockStats", "block_stats"]
@@ -38,6 +39,9 @@ def _kinds(instruction: Instruction) -> list[tuple[str, int]]:
     if name in _ARITHMETIC and is_float:
         packed = 2 if mods[-1].endswith("x2") else 1
         kinds.append(("flops", packed * (2 if name in ("fma", "mad") else 1)))
+    if name == "mma" or (name == "wmma" and mods[0] == "mma"):
+        m, n, k = shape_of(mods)
+        kinds += [("tensor_instructions", 1), ("flops", 2 * m * n * k // 32)]
     return kinds
 
 

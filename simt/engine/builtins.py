@@ -82,6 +82,19 @@ def _f16_add(b: ir.IRBuilder, left: Value, right: Value) -> Value:
     return Value(b.bitcast(total, ir.IntType(16)), left.kind)
 
 
+def _f32_of_f16(b: ir.IRBuilder, bits: Value) -> Value:
+    return Value(b.fpext(b.bitcast(bits.llvm, ir.HalfType()), ir.FloatType()), Float(32))
+
+
+def _f16_of_f32(b: ir.IRBuilder, value: Value) -> Value:
+    return Value(b.bitcast(b.fptrunc(value.llvm, ir.HalfType()), ir.IntType(16)), Int(16, False))
+
+
+def _fused(b: ir.IRBuilder, left: Value, right: Value, addend: Value) -> Value:
+    """left * right + addend of doubles, rounded once."""
+    return Value(_intrinsic(b, "llvm.fma.f64", left.llvm.type, left.llvm, right.llvm, addend.llvm), left.kind)
+
+
 def _select(b: ir.IRBuilder, condition: Value, left, right) -> Value:
     left, right = unify(b, left, right)
     return Value(b.select(condition.llvm, left.llvm, right.llvm), left.kind)
@@ -116,6 +129,9 @@ BUILTINS = {
     "bits_of_f64": _bitcast(Int(64, False)),
     "f64_of_bits": _bitcast(Float(64)),
     "f16_add": _f16_add,
+    "f32_of_f16": _f32_of_f16,
+    "f16_of_f32": _f16_of_f32,
+    "fused": _fused,
     "select": _select,
     "is_null": _null,
     "mul_high": _mul_high,

@@ -100,3 +100,15 @@ def test_one_and_two_matrices_there_and_back():
     result = Program.from_cuda(FEW, arch="sm_90").launch(LaunchConfig(Dim3(1), Dim3(32)), arguments)
     assert result.status is Status.OK, result.diagnostics
     assert (result.outputs["out"].reshape(2, 8, 8) == MATRICES[:2]).all()
+
+
+def test_missing_lanes_of_a_move_are_a_finding():
+    source = """extern "C" __global__ void move(unsigned* out) {
+      unsigned a = threadIdx.x;
+      if (threadIdx.x < 8) asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %0;" : "+r"(a));
+      out[threadIdx.x] = a;
+    }"""
+    result = Program.from_cuda(source).launch(
+        LaunchConfig(Dim3(1), Dim3(32)), [Argument("out", Direction.OUT, np.zeros(32, np.uint32))]
+    )
+    assert [(d.check, d.line) for d in result.diagnostics] == [("synccheck.mask", 3)]
