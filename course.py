@@ -295,7 +295,7 @@ def become(arguments, cwd=None):
 
 def lesson_file(name):
     """The file of a lesson called `04`, `tiling`, `04_tiling` or by its path."""
-    files = sorted(path for path in LESSONS.glob("[0-9]*.py") if not path.name.endswith(".new.py"))
+    files = sorted(path for path in LESSONS.glob("[0-9]*.py") if "." not in path.stem)
     wanted = Path(name).stem
     for path in files:
         if wanted in (path.stem, path.stem.split("_")[0], path.stem.partition("_")[2]):

@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace, out: Output) -> Status:
 
 
 def notebook_paths(path: Path) -> list[Path]:
-    """`path` itself, or the notebooks in a folder, sorted; updates' `.new.py` files are not answers."""
+    """`path` itself, or the notebooks in a folder, sorted; `.new.py` and `.old.py` of an update are not answers."""
     if not path.exists():
         raise Refusal(f"there is no {path}", "give a .py or .ipynb file, or a folder of them")
     if not path.is_dir():
@@ -55,7 +55,7 @@ def notebook_paths(path: Path) -> list[Path]:
         file
         for file in path.rglob("*")
         if file.suffix in SUFFIXES
-        and not file.name.endswith((".new.py", "__init__.py"))
+        and not file.name.endswith((".new.py", ".old.py", "__init__.py"))
         and not _SKIPPED_FOLDERS & set(file.relative_to(path).parts)
     )
     if not found:

@@ -50,7 +50,7 @@ def _wanted(inside: Path) -> bool:
     hidden = any(part.startswith(".") for part in inside.parts)
     # What an instructor recorded of the solutions tells their answers.
     recorded = inside.parts[0] == "assets" and inside.stem == "solutions"
-    return not hidden and not recorded and inside.suffix not in (".pyc", ".pyo") and not inside.name.endswith(".new.py")
+    return not hidden and not recorded and not inside.name.endswith((".pyc", ".pyo", ".new.py", ".old.py"))
 
 
 def _manifest(contents: Iterable[tuple[str, bytes]]) -> bytes:

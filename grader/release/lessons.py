@@ -82,7 +82,7 @@ def compare(top: Path, release: Release) -> Iterator[Difference]:
             yield Difference(name, "stale")
     for path in sorted((top / "lessons").glob("*.py")):
         name = f"lessons/{path.name}"
-        if name not in release.files and not path.name.endswith(".new.py"):
+        if name not in release.files and not path.name.endswith((".new.py", ".old.py")):
             yield Difference(name, "not derived from any solution")
 
 

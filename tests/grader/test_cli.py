@@ -218,7 +218,7 @@ def test_folder_without_notebooks_is_a_usage_error(capsys, tmp_path):
 def test_marimos_own_folders_are_not_read(tmp_path):
     from grader.commands.check import notebook_paths
 
-    for name in ("__marimo__/x.py", "a.new.py", ".ipynb_checkpoints/y.ipynb", "lesson.py"):
+    for name in ("__marimo__/x.py", "a.new.py", "a.old.py", ".ipynb_checkpoints/y.ipynb", "lesson.py"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
     assert [path.name for path in notebook_paths(tmp_path)] == ["lesson.py"]
