@@ -12,6 +12,7 @@ import numpy as np
 from grader.cases import CaseProblem, FieldCase, Variant, read_case
 from grader.compile import BuildProblem, compile_text
 from grader.devices.base import CASE_BUDGET, Device
+from grader.fragment_lines import fragment_line
 from grader.model import Fault, Report, Verdict
 from grader.numpy_expression import ExpressionProblem, work_out
 from grader.preparing import Prepared
@@ -68,16 +69,25 @@ def grade_case(
 def _run(case: FieldCase, variant: Variant, compiled, device: Device) -> CaseRun:
     exercise = case.exercise(variant)
     inputs = {argument.name: argument.value for argument in variant.arguments}
-    faults = _transposed(case, inputs, variant)
+    faults, sides = _transposed(case, inputs, variant)
     prepared = Prepared(exercise.cases[0], inputs, variant.want, variant.arguments)
-    return run_case(device, compiled, variant.config, prepared, replace(exercise, faults=faults), CASE_BUDGET)
+    run = run_case(device, compiled, variant.config, prepared, replace(exercise, faults=faults), CASE_BUDGET)
+    return replace(run, diagnostics=tuple(_placed(finding, sides, variant.source) for finding in run.diagnostics))
 
 
-def _transposed(case: FieldCase, inputs: dict, variant: Variant) -> tuple[Fault, ...]:
-    """Faults in which one operand of a matrix product is transposed, for every product in a reference."""
-    faults = []
+def _placed(finding: Diagnostic, sides: dict[str, str], source: str) -> Diagnostic:
+    """A transposed operand at the line of the fragment that declares its order, where there is just one."""
+    side = next((side for says, side in sides.items() if says in finding.help), None)
+    if side is None or finding.line is not None:
+        return finding
+    return replace(finding, line=fragment_line(source, side))
+
+
+def _transposed(case: FieldCase, inputs: dict, variant: Variant) -> tuple[tuple[Fault, ...], dict[str, str]]:
+    """Faults in which one operand of a matrix product is transposed, for every product in a reference, and its side by words."""
+    faults, sides = [], {}
     for name, text in case.plain["reference"].items():
-        for operand, changed in _with_transposed_operand(text):
+        for operand, side, changed in _with_transposed_operand(text):
             try:
                 values = {key + ("_" if key == "in" else ""): value for key, value in inputs.items()}
                 wrong = np.asarray(work_out(changed, values))
@@ -86,20 +96,22 @@ def _transposed(case: FieldCase, inputs: dict, variant: Variant) -> tuple[Fault,
             if name in variant.want and wrong.shape == variant.want[name].shape:
                 says = f"the output is what comes out when {operand} is read transposed"
                 faults.append(Fault("transposed", (), lambda wrong=wrong, name=name: {name: wrong}, says))
-    return tuple(faults)
+                sides[says] = side
+    return tuple(faults), sides
 
 
 def _with_transposed_operand(text: str):
-    """(operand, expression in which it is transposed) for each operand of each `@`."""
+    """(operand, a or b, expression in which it is transposed) for each operand of each `@`."""
     tree = ast.parse(text, mode="eval")
     products = [node for node in ast.walk(tree) if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult)]
     for product in products:
-        for side in ("left", "right"):
+        for side, letter in (("left", "a"), ("right", "b")):
             operand = getattr(product, side)
             plain = isinstance(operand, ast.Attribute) and operand.attr == "T"
             flipped = operand.value if plain else ast.Attribute(operand, "T", ast.Load())
             setattr(product, side, flipped)
-            yield ast.unparse(operand.value if plain else operand), ast.unparse(ast.fix_missing_locations(tree))
+            said, changed = ast.unparse(operand.value if plain else operand), ast.unparse(ast.fix_missing_locations(tree))
+            yield said, letter, changed
             setattr(product, side, operand)
 
 
