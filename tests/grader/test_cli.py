@@ -224,6 +224,17 @@ def test_marimos_own_folders_are_not_read(tmp_path):
     assert [path.name for path in notebook_paths(tmp_path)] == ["lesson.py"]
 
 
+def test_every_lesson_is_checked_from_another_folder(tmp_path):
+    lessons = sorted(str(path) for path in (ROOT / "lessons").glob("[0-9]*.py") if "." not in path.stem)
+    command = [sys.executable, "-P", "-m", "grader", "check", *lessons, "--json"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=240)
+    reports = [from_json(json.loads(line)) for line in done.stdout.splitlines()]
+    assert done.returncode == Status.NOT_PASSED, done.stderr
+    assert len(reports) > len(lessons) and not any(report.passed for report in reports)
+    assert Verdict.INTERNAL_ERROR not in {report.verdict for report in reports}
+
+
 def test_another_folders_answers_are_not_this_students_progress(capsys, tmp_path, progress_file):
     (tmp_path / "lesson.py").write_text(notebook(RIGHT))
     run(capsys, "check", tmp_path / "lesson.py", "--exercise", "selftest.map")
