@@ -342,6 +342,8 @@ def run_block(block: Ptr[Block]) -> i32:
         if moved == 0 and block.live_warps > 0:
             report_deadlock(block)
             return Outcome.STOPPED
+        if block.live_warps > 0 and (block.thread.budget <= 0 or block.launch.stop != 0):
+            return Outcome.PAUSED  # a loop around a barrier never uses up a slice
         if block.launch.spins != 0 and stands_still(block):
             report_spin(block)
             return Outcome.STOPPED

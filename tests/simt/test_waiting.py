@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from simt.events import Argument, Direction, Status
+from simt.events import Argument, Budget, Direction, Status
 from simt.launch import Dim3, LaunchConfig
 from simt.program import Program
 
@@ -24,6 +24,16 @@ def test_a_flag_that_nobody_sets_is_named_and_not_waited_for():
     )  # fmt: skip
     (found,) = [d for d in result.diagnostics if d.check == "livelock.spin"]
     assert (result.status, found.line) == (Status.STOPPED, 2)
+
+
+def test_an_endless_loop_around_a_barrier_ends_by_its_budget():
+    program = Program.from_cuda(
+        'extern "C" __global__ void k(int* y) {\n  y[threadIdx.x] = 1;\n  while (true) {\n    __syncthreads();\n  }\n}'
+    )
+    arguments = [Argument("y", Direction.OUT, np.zeros(64, np.int32))]
+    result = program.launch(LaunchConfig(Dim3(2), Dim3(64)), arguments, budget=Budget(warp_instructions=10_000), threads=1)
+    (found,) = [d for d in result.diagnostics if d.check == "runtime.budget"]
+    assert (result.status, found.line) == (Status.BUDGET, 4)
 
 
 def test_a_flag_that_another_warp_sets_is_waited_for():
