@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -27,7 +28,8 @@ class Output:
         if self._people is None:
             from rich.console import Console
 
-            self._people = Console(stderr=True, highlight=False, soft_wrap=not sys.stderr.isatty())
+            stream = sys.stderr or open(os.devnull, "w")  # noqa: SIM115 - no standard error: what was said is lost, no more
+            self._people = Console(file=stream, highlight=False, soft_wrap=not stream.isatty())
         return self._people
 
     def emit(self, record: Mapping[str, object]) -> None:
