@@ -48,7 +48,12 @@ MAP1D = Exercise(
         *(_map1d_case(n, measured=n == 1000) for n in (1000, 1, 31, 32, 33, 256, 257, 1021)),
         Case("another size", {"n": 523}, seed=7, hidden=True),
     ),
-    tolerance={"y": Tolerance(relative=ONE_ROUNDING, why="one product, rounded once: at most 2^-24 of its value")},
+    tolerance={
+        "y": Tolerance(
+            relative=8 * ONE_ROUNDING,
+            why="one product, rounded once, is off by 2^-24 of its value; powf(x, 2) by 4 ulp (CUDA Programming Guide)",
+        )
+    },
     hints=(
         "Block 2 has a thread number 5. How many threads stand in the blocks before it?",
         "The number is `blockIdx.x * blockDim.x + threadIdx.x`. Is every such number an element?",
