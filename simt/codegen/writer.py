@@ -64,7 +64,7 @@ class Writer:
         self.wide: dict[ir.Value, ir.Value] = {}  # 64-bit addresses of 32-bit ones, within a block
         self.mask: ir.Value = ir.Constant(I32, 0xFFFFFFFF)
         self.lane_mask: ir.Value | None = None  # the mask as <32 x i1>, None in full code
-        self.buffers: dict[str, ir.Value] = {}
+        self.buffers: dict[tuple[str, int], ir.Value] = {}
         self.block_ptr = self.load_field(Warp, self.warp, "block", PTR)
         self.thread = self.load_field(Warp, self.warp, "thread", PTR)
         self.launch = self.load_field(Block, self.block_ptr, "launch", PTR)
@@ -98,15 +98,15 @@ class Writer:
         return self.b.gep(pointer, [offset], source_etype=I8)
 
     def buffer(self, name: str, n_bytes: int) -> ir.Value:
-        """A named piece of stack, made once per function at its greatest size."""
-        known = self.buffers.get(name)
+        """A named piece of stack, made once per function for each name and size."""
+        known = self.buffers.get((name, n_bytes))
         if known is None:
             with self.b.goto_block(self.entry):
                 self.b.position_at_start(self.entry)
                 known = self.b.alloca(ir.ArrayType(I8, n_bytes), name=name)
                 known.align = 64
                 known.type = PTR  # llvmlite would else insist on storing byte arrays there
-            self.buffers[name] = known
+            self.buffers[name, n_bytes] = known
         return known
 
     def native(self, name: str, result: ir.Type, *arguments: ir.Value) -> ir.Value:
