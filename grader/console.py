@@ -53,7 +53,7 @@ class Output:
     @contextmanager
     def working(self, what: str) -> Iterator[None]:
         """Shows that something is under way, on a terminal only."""
-        if not self.people.is_terminal:
+        if not (sys.stderr and sys.stderr.isatty() and self.people.is_terminal):
             yield
             return
         with self.people.status(what, spinner="dots"):

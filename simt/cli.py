@@ -99,10 +99,13 @@ def _run_and_print(arguments: argparse.Namespace) -> int:
         try:
             paths = write_outputs(report, arguments.out)
         except OSError as error:
-            print(f"cannot write outputs to {arguments.out}: {error.strerror}; choose another --out", file=sys.stderr)
+            message = f"cannot write outputs to {arguments.out}: {error.strerror}; choose another --out"
+            print(message, file=sys.stderr)
+            if arguments.json:
+                print(json.dumps({"status": "failed", "message": message}))
             return INTERNAL_FAILURE
     if arguments.json:
-        print(json.dumps(report_json(report, paths), indent=1))
+        print(json.dumps(report_json(report, paths)))
     else:
         print(report_text(report, paths), end="")
     return report.exit_status

@@ -10,6 +10,7 @@ from grader.commands.checking import add_device_option, context_of, find_exercis
 from grader.commands.status import Refusal, Status, status_of
 from grader.console import Output
 from grader.model import Exercise, KernelAnswer, LaunchAnswer, Submission, Unreadable, ValueAnswer
+from grader.notebook.jupyter_file import without_duplicates
 
 __all__ = ["NAMES", "add", "run"]
 
@@ -69,9 +70,9 @@ def _text(path: str) -> str:
 
 def _json(path: str) -> object:
     try:
-        return json.loads(_text(path))
+        return json.loads(_text(path), object_pairs_hook=without_duplicates)
     except (ValueError, RecursionError) as error:
-        raise Refusal(f"{path} is not JSON: {error}", 'a launch is {"grid": …, "block": …}') from error
+        raise Refusal(f"{path} is no launch: {error}", 'a launch is {"grid": …, "block": …}') from error
 
 
 def _run_case(arguments: argparse.Namespace, out: Output) -> Status:

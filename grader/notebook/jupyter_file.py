@@ -6,7 +6,7 @@ import json
 
 from grader.notebook.cells import Cell, NotebookProblem, marker_of, parse
 
-__all__ = ["jupyter_cells"]
+__all__ = ["jupyter_cells", "without_duplicates"]
 
 
 def jupyter_cells(text: str, place: str) -> tuple[Cell, ...]:
@@ -31,12 +31,13 @@ def jupyter_cells(text: str, place: str) -> tuple[Cell, ...]:
 
 def _json(text: str) -> object:
     try:
-        return json.loads(text, object_pairs_hook=_without_duplicates)
+        return json.loads(text, object_pairs_hook=without_duplicates)
     except (ValueError, RecursionError, MemoryError) as error:
         raise NotebookProblem(f"not readable as JSON: {error}", "open it in Jupyter and save it again") from None
 
 
-def _without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
+def without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """The object of a JSON text, for `object_pairs_hook`; ValueError for a key that stands twice."""
     result = dict(pairs)
     if len(result) < len(pairs):
         seen: set[str] = set()

@@ -10,6 +10,7 @@ first assignment or annotation; operands of different width widen, operands of d
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import textwrap
 from collections.abc import Callable, Iterable
@@ -24,16 +25,23 @@ __all__ = ["NativeFunction", "build_module", "inlined", "native", "rare"]
 
 
 class NativeFunction:
-    """A function of the native subset: its syntax tree, signature and the names it sees."""
+    """A function of the native subset: its syntax tree, signature and the names it sees.
+
+    The text is read when the function is first compiled: most processes load machine code and never do.
+    """
 
     def __init__(self, function: Callable):
-        source = textwrap.dedent(inspect.getsource(function))
-        self.tree: ast.FunctionDef = ast.parse(source).body[0]  # type: ignore[assignment]
+        self.function = function
         self.name = function.__name__
         self.scope = function.__globals__
-        self.file = inspect.getsourcefile(function)
+        self.file = function.__code__.co_filename
         self.first_line = function.__code__.co_firstlineno
         self.attributes = ("nounwind",)
+
+    @functools.cached_property
+    def tree(self) -> ast.FunctionDef:
+        source = textwrap.dedent(inspect.getsource(self.function))
+        return ast.parse(source).body[0]  # type: ignore[return-value]
 
     @property
     def signature(self) -> tuple[list, object]:
