@@ -18,7 +18,7 @@ from pathlib import Path
 __all__ = ["available_cpus", "cpu_slots", "slots_folder"]
 
 WAIT_SECONDS = 60.0  # after which a job runs anyway: a stuck process must not stop everybody
-POLL_SECONDS = 0.01
+POLL_SECONDS = 0.03
 ENVIRONMENT = "WARPWISE_SLOTS"
 
 
