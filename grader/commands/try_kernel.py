@@ -72,7 +72,7 @@ def _json(path: str) -> object:
     try:
         return json.loads(_text(path), object_pairs_hook=without_duplicates)
     except (ValueError, RecursionError) as error:
-        raise Refusal(f"{path} is no launch: {error}", 'a launch is {"grid": …, "block": …}') from error
+        raise Refusal(f"{path} is no launch in JSON: {error}", 'a launch is {"grid": …, "block": …}') from error
 
 
 def _run_case(arguments: argparse.Namespace, out: Output) -> Status:
