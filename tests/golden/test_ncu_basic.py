@@ -1,8 +1,8 @@
 """Every launch of basic.cu against Nsight Compute on an H200, and its results against NumPy in float64.
 
-Requests and sectors are equal; Nsight's wavefronts lie between ours and 1.04 times ours, since the hardware counts waiting
-for other warps too. Occupancy from the rows' registers and shared bytes is compared in tests/simt/test_occupancy.py.
-Exceptions stand in gaps.toml, each with what the machine code shows.
+Requests and sectors, those of atomics too, are equal; Nsight's wavefronts lie between ours and 1.04 times ours, since the
+hardware counts waiting for other warps too. Occupancy from the rows' registers and shared bytes is compared in
+tests/simt/test_occupancy.py. Exceptions stand in gaps.toml, each with what is known of it.
 """
 
 import functools
@@ -31,7 +31,7 @@ ROWS = [
 GAPS = tomllib.loads((HERE / "gaps.toml").read_text())["gap"]
 EQUAL = (
     "global_load_requests", "global_load_sectors", "global_store_requests", "global_store_sectors",
-    "shared_load_requests", "shared_store_requests", "atomic_global_requests",
+    "shared_load_requests", "shared_store_requests", "atomic_global_requests", "atomic_global_sectors",
 )  # fmt: skip
 NEARLY_EQUAL = ("shared_load_wavefronts", "shared_store_wavefronts")
 MOST_WAVEFRONTS = 1.04
@@ -91,12 +91,6 @@ def test_counters_are_nsights(row):
     differing = {n: (ours[n], ncu[n]) for n in ours if n in EQUAL and ours[n] != ncu[n]}
     differing |= {n: (ours[n], ncu[n]) for n in ours if n in NEARLY_EQUAL and not ours[n] <= ncu[n] <= MOST_WAVEFRONTS * ours[n]}
     assert not differing
-
-
-@every_launch
-def test_sectors_of_atomics_are_nsights_within_a_part_in_ten_thousand(row):
-    ours, ncu = launched(row["label"])[1].counters.atomic_global_sectors, row["metrics"][NCU["atomic_global_sectors"]]
-    assert abs(ours - ncu) <= 1e-4 * ncu
 
 
 @every_launch
