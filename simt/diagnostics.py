@@ -105,6 +105,7 @@ def _rows() -> tuple[Check, ...]:
         Check("asynccheck.read-before-wait", "AC001", error, "asynchronous copy read before it was waited for"),
         Check("asynccheck.uncommitted", "AC002", error, "asynchronous copy waited for without a commit"),
         Check("asynccheck.overwritten", "AC003", error, "shared memory stored to while an asynchronous copy fills it"),
+        Check("asynccheck.misuse", "AC004", error, "mbarrier or bulk copy used against its rules"),
         Check("launch.threads-per-block", "LA001", error, "more threads in a block than the hardware takes"),
         Check("launch.shared-limit", "LA002", error, "more shared memory than a block may have"),
         Check("launch.grid-limit", "LA003", error, "grid dimension out of range"),

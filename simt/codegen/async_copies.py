@@ -1,11 +1,11 @@
-"""Asynchronous copies and what waits for them: cp.async."""
+"""Asynchronous copies and what waits for them: cp.async and cp.async.bulk."""
 
 from __future__ import annotations
 
 from llvmlite import ir
 
 from simt.codegen.emitter import I32
-from simt.codegen.memory_access import address_of
+from simt.codegen.mbarriers import addresses, mbarrier_site, spilled
 from simt.codegen.plan import SiteInfo
 from simt.codegen.prepare import Unsupported
 from simt.codegen.writer import Writer
@@ -17,22 +17,19 @@ __all__ = ["HANDLERS"]
 
 _U32 = TYPES["u32"]
 _SIZES = (4, 8, 16)
+_UNIT = 16  # bytes that bulk copies come in
 
 
-def _sides(w: Writer, instruction: Instruction, n_bytes: int) -> tuple[ir.Value, ir.Value]:
-    """Sites of a copy's two sides, global first: it reads there and writes shared memory."""
+def _sides(
+    w: Writer, instruction: Instruction, n_bytes: int, source: Scope = Scope.GLOBAL, target: Scope = Scope.SHARED
+) -> tuple[ir.Value, ir.Value]:
+    """Sites of a copy's two sides: the one it reads, then the one it writes."""
     line = w.plan.call_line(instruction)
-    read = w.plan.site(instruction, lambda: SiteInfo(instruction, line, int(Scope.GLOBAL), int(Access.LOAD), n_bytes))
+    read = w.plan.site(instruction, lambda: SiteInfo(instruction, line, int(source), int(Access.LOAD), n_bytes))
     write = w.plan.site(
-        instruction, lambda: SiteInfo(instruction, line, int(Scope.SHARED), int(Access.STORE), n_bytes), part=1
+        instruction, lambda: SiteInfo(instruction, line, int(target), int(Access.STORE), n_bytes), part=1
     )
     return w.site_pointer(read), w.site_pointer(write)
-
-
-def _addresses(w: Writer, operand: Address, instruction: Instruction, name: str) -> ir.Value:
-    place = w.buffer(name, 256)
-    w.b.store(w.spread(address_of(w, operand, instruction)), place, align=64)
-    return place
 
 
 def _copy(w: Writer, instruction: Instruction) -> None:
@@ -45,10 +42,9 @@ def _copy(w: Writer, instruction: Instruction) -> None:
     if "L2::cache_hint" in instruction.mods:
         more = more[:-1]
     read, write = _sides(w, instruction, size.value)
-    wanted = w.buffer("sizes", 128)
-    w.b.store(w.spread(_wanted(w, instruction, size.value, more)), wanted, align=64)
-    sources = _addresses(w, source, instruction, "addresses")
-    targets = _addresses(w, target, instruction, "targets")
+    wanted = spilled(w, _wanted(w, instruction, size.value, more), "sizes")
+    sources = addresses(w, source, instruction, "addresses")
+    targets = addresses(w, target, instruction, "targets")
     lanes = w.guarded_mask(w.guard(instruction))
     w.native("copy_async", ir.VoidType(), w.warp, read, write, lanes, sources, targets, wanted)
 
@@ -73,6 +69,37 @@ def _wait(w: Writer, instruction: Instruction, everything: bool) -> None:
     w.native("wait_copies", ir.VoidType(), w.warp, lanes, left, ir.Constant(I32, int(everything)))
 
 
+def _bulk(w: Writer, instruction: Instruction) -> None:
+    """`cp.async.bulk`: a load with an mbarrier, a store in a group, or what is done with groups."""
+    lanes = w.guarded_mask(w.guard(instruction))
+    kind = instruction.mods[2]
+    if kind == "commit_group":
+        return w.native("commit_bulk", ir.VoidType(), w.warp, lanes)
+    if kind == "wait_group":
+        left = w.first_lane(w.typed(instruction.operands[0], _U32, instruction))
+        return w.native("wait_bulk", ir.VoidType(), w.warp, lanes, left)
+    if kind not in ("shared::cluster", "shared::cta", "global"):
+        raise Unsupported(f"`{instruction.opcode}`", instruction)
+    target, source, size = instruction.operands[:3]
+    ends = [addresses(w, source, instruction, "addresses"), addresses(w, target, instruction, "targets")]
+    ends.append(spilled(w, w.typed(size, _U32, instruction), "sizes"))
+    if kind == "global":
+        read, write = _sides(w, instruction, _UNIT, Scope.SHARED, Scope.GLOBAL)
+        return w.native("bulk_store", ir.VoidType(), w.warp, read, write, lanes, *ends)
+    read, write = _sides(w, instruction, _UNIT)
+    barrier = mbarrier_site(w, instruction, part=2)
+    ends.append(addresses(w, instruction.operands[3], instruction, "masks"))
+    return w.native("bulk_load", ir.VoidType(), w.warp, read, write, barrier, lanes, *ends)
+
+
+def _arrive(w: Writer, instruction: Instruction) -> None:
+    """`cp.async.mbarrier.arrive`."""
+    place = addresses(w, instruction.operands[0], instruction, "addresses")
+    counted = ir.Constant(I32, int("noinc" in instruction.mods))
+    lanes = w.guarded_mask(w.guard(instruction))
+    w.native("arrive_after_copies", ir.VoidType(), w.warp, mbarrier_site(w, instruction), lanes, counted, place)
+
+
 def _cp(w: Writer, instruction: Instruction) -> None:
     kind = instruction.mods[:2]
     if kind[0] != "async":
@@ -84,6 +111,10 @@ def _cp(w: Writer, instruction: Instruction) -> None:
         return w.native("commit_copies", ir.VoidType(), w.warp, lanes)
     if kind[1] in ("wait_group", "wait_all"):
         return _wait(w, instruction, kind[1] == "wait_all")
+    if kind[1] == "mbarrier":
+        return _arrive(w, instruction)
+    if kind[1] == "bulk":
+        return _bulk(w, instruction)
     raise Unsupported(f"`{instruction.opcode}`", instruction)
 
 

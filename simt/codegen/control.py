@@ -113,6 +113,8 @@ def _nanosleep(w: Writer, instruction: Instruction) -> None:
 
 
 def _fence(w: Writer, instruction: Instruction) -> None:
+    if "proxy" in instruction.mods or "mbarrier_init" in instruction.mods:
+        return
     wide = int(any(m in ("gl", "sys", "gpu", "cluster") for m in instruction.mods))
     w.native("fence", ir.VoidType(), w.warp, ir.Constant(I32, wide))
 

@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 
 __all__ = ["check_use", "doubtful", "follow"]
 
-_SINKS = frozenset(["st", "red", "atom", "bra", "brx", "cp", "ld", "ldmatrix", "stmatrix"])
+_SINKS = frozenset(["st", "red", "atom", "bra", "brx", "cp", "mbarrier", "ld", "ldmatrix", "stmatrix"])
 _WMMA_SINKS = (("load",), ("store",))  # of `wmma.load` and `wmma.store`
-_DEFINITE = frozenset(["ld", "atom", "shfl", "vote", "match", "redux", "activemask", "barrier_result", "call", "ldmatrix"])
+_DEFINITE = frozenset(["ld", "atom", "shfl", "vote", "match", "redux", "activemask", "barrier_result", "call", "ldmatrix",
+                        "mbarrier"])  # fmt: skip
 _ZERO = ir.Constant(I32, 0)
 
 

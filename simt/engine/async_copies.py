@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from simt.engine.flying import FLIGHTS, flight_at, number_of, report_flight
 from simt.engine.lanewise import outside, reach, refuse
+from simt.engine.mbarriers import arrive_at, mbarrier_at, start_mbarriers
 from simt.engine.memory import load
 from simt.engine.native import native, rare
 from simt.engine.pattern import access_bytes
@@ -20,18 +21,24 @@ from simt.engine.segments import aim
 from simt.engine.shadow import WRITTEN, lane_mark
 from simt.engine.state import Block, CheckBit, Flight, Scope, Site, Warp
 
-__all__ = ["COPIES", "land_lane", "start_copies"]
+__all__ = ["COPIES", "land_arrivals", "start_copies"]
 
 @native
 def start_copies(block: Ptr[Block]) -> void:
     """A block begins: nothing is in flight."""
     memset(cast(Ptr[u8], block.flights), 0, (block.launch.shared_bytes + 3) // 4 * 4)
     block.n_flying = 0
+    block.first_bulk = 0
+    block.next_bulk = 0
+    start_mbarriers(block)
     for index in range(block.n_warps):
         warp: Ptr[Warp] = cast(Ptr[Warp], block.warps) + index
         warp.first_flight = 0
         warp.next_flight = 0
         memset(cast(Ptr[u8], addr(warp.commits)), 0, 128)
+        memset(cast(Ptr[u8], addr(warp.bulk_commits)), 0, 128)
+        warp.awaits = 0
+        warp.spared = 0
         memset(cast(Ptr[u8], addr(warp.waits)), 0, 128)
         memset(cast(Ptr[u8], addr(warp.waited_commits)), 0, 128)
 
@@ -142,6 +149,9 @@ def land_lane(warp: Ptr[Warp], flight: Ptr[Flight], lane: u32) -> void:
     block = warp.block
     n_bytes = flight.n_bytes
     target: Ptr[Site] = warp.thread.sites + flight.site
+    if n_bytes == 0:
+        arrive_at(warp, target, block.mbarriers + i64(flight.offsets[lane] >> 3), lane, 1)
+        return
     offset = i64(flight.offsets[lane])
     host: Ptr[u8] = block.shared + offset
     new: Ptr[u8] = addr(flight.data) + i32(lane) * n_bytes
@@ -183,11 +193,67 @@ def wait_copies(warp: Ptr[Warp], mask: u32, left: u32, everything: i32) -> void:
         lanes = flight.pending & mask
         while lanes != 0:
             lane = trailing_zeros(lanes)
-            if u64(flight.groups[lane]) + u64(left) < u64(warp.commits[lane]):
+            if flight.n_bytes != 0 and u64(flight.groups[lane]) + u64(left) < u64(warp.commits[lane]):
                 land_lane(warp, flight, lane)
             lanes &= lanes - 1
+    drop_landed_flights(warp)
+
+
+@native
+def drop_landed_flights(warp: Ptr[Warp]) -> void:
     while warp.first_flight != warp.next_flight and flight_at(warp, warp.first_flight).pending == 0:
         warp.first_flight += 1
 
 
-COPIES = (copy_async, commit_copies, wait_copies)
+@native
+def arrive_after_copies(warp: Ptr[Warp], site: Ptr[Site], mask: u32, counted: i32, addresses: Ptr[u64]) -> void:
+    """`cp.async.mbarrier.arrive`: the arrival stands behind the lane's copies; unless it is counted it is one more."""
+    if mask == 0:
+        return
+    flight = new_flight(warp)
+    flight.n_bytes = 0
+    flight.site = site.index
+    lanes = mask
+    while lanes != 0:
+        lane = trailing_zeros(lanes)
+        lanes &= lanes - 1
+        barrier = mbarrier_at(warp, site, lane, addresses[lane])
+        if is_null(barrier):
+            continue
+        if counted == 0:
+            barrier.pending += 1
+        flight.offsets[lane] = u32(site.aim_offset)
+        flight.pending |= u32(1) << lane
+
+
+@native
+def land_arrivals(block: Ptr[Block], barrier: u32) -> void:
+    """Somebody looks at an mbarrier: copies whose arrival there is still to come land, and it comes."""
+    for index in range(block.n_warps):
+        warp: Ptr[Warp] = cast(Ptr[Warp], block.warps) + index
+        number = warp.first_flight
+        while number != warp.next_flight:
+            flight = flight_at(warp, number)
+            lanes = flight.pending
+            while flight.n_bytes == 0 and lanes != 0:
+                lane = trailing_zeros(lanes)
+                lanes &= lanes - 1
+                if flight.offsets[lane] == barrier:
+                    land_until(warp, number, lane)
+            number += 1
+        drop_landed_flights(warp)
+
+
+@native
+def land_until(warp: Ptr[Warp], last: u32, lane: u32) -> void:
+    """One lane's copies up to an arrival land, and it arrives; its earlier arrivals keep their time."""
+    number = warp.first_flight
+    while number != last:
+        flight = flight_at(warp, number)
+        if flight.n_bytes != 0 and (flight.pending >> lane) & 1:
+            land_lane(warp, flight, lane)
+        number += 1
+    land_lane(warp, flight_at(warp, last), lane)
+
+
+COPIES = (copy_async, commit_copies, wait_copies, arrive_after_copies)

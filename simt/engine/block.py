@@ -9,7 +9,9 @@ from __future__ import annotations
 import enum
 
 from simt.engine.async_copies import start_copies
+from simt.engine.bulk_copies import land_everything
 from simt.engine.findings import DEADLOCK_BARRIER, DIVERGENT, EXITED_THREADS, INTRA_WARP_LOCK, LIVELOCK_SPIN, record
+from simt.engine.mbarrier_waits import report_mbarrier
 from simt.engine.native import native
 from simt.engine.races import start_races
 from simt.engine.records import Ptr, b1, i32, i64, u8, u32, u64, void
@@ -268,7 +270,8 @@ def step(block: Ptr[Block], warp: Ptr[Warp]) -> i32:
     launch = block.launch
     thread.fuel = launch.slice
     code = run_warp(warp)
-    spent = launch.slice - thread.fuel
+    spent = launch.slice - thread.fuel - warp.spared
+    warp.spared = 0
     thread.budget -= spent
     thread.issued += u64(spent)
     thread.fuel = 0
@@ -345,8 +348,11 @@ def run_block(block: Ptr[Block]) -> i32:
         if block.live_warps > 0 and (block.thread.budget <= 0 or block.launch.stop != 0):
             return Outcome.PAUSED  # a loop around a barrier never uses up a slice
         if block.launch.spins != 0 and stands_still(block):
-            report_spin(block)
+            if is_null(block.mbarriers) or not report_mbarrier(block):
+                report_spin(block)
             return Outcome.STOPPED
+    if not is_null(block.bulks):
+        land_everything(block)
     return Outcome.FINISHED
 
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 from simt.engine.async_copies import COPIES
 from simt.engine.atomics import atomic
 from simt.engine.block import arrive, pick, run_blocks, start_block, start_warps
+from simt.engine.bulk_copies import BULK_COPIES
 from simt.engine.exchange import EXCHANGE
 from simt.engine.matrix import MATRIX
+from simt.engine.mbarrier_waits import MBARRIER_WAITS
+from simt.engine.mbarriers import MBARRIERS
 from simt.engine.memory import load, load_uniform, store
 from simt.engine.races import fence
 from simt.engine.services import SERVICES
@@ -15,5 +18,5 @@ __all__ = ["ENTRY_POINTS"]
 
 ENTRY_POINTS = (
     load, load_uniform, store, atomic, fence, pick, arrive, start_block, start_warps, run_blocks, *EXCHANGE, *SERVICES,
-    *MATRIX, *COPIES,
+    *MATRIX, *COPIES, *BULK_COPIES, *MBARRIERS, *MBARRIER_WAITS,
 )

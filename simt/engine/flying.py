@@ -14,9 +14,10 @@ from simt.engine.pattern import access_bytes
 from simt.engine.records import Ptr, i32, i64, u32, u64, void
 from simt.engine.state import Access, Flight, Site, Warp
 
-__all__ = ["FLIGHTS", "Why", "flight_at", "number_of", "report_flight", "touch_at", "touch_flights"]
+__all__ = ["BULK", "FLIGHTS", "Why", "flight_at", "number_of", "report_flight", "touch_at", "touch_flights"]
 
 FLIGHTS = 256  # of a warp's ring, a power of two
+BULK = 1 << 31  # marks the number of a bulk copy, which counts the places of its block
 
 
 class Why(enum.IntEnum):
@@ -25,6 +26,7 @@ class Why(enum.IntEnum):
     NO_WAIT = 0  # its thread has not waited since
     NO_COMMIT = 1  # it waited, but the copy was in no group
     WAIT_BEFORE_COMMIT = 2  # it waited, and committed the copy only then
+    BULK = 4  # nobody looked at the mbarrier of the bulk copy since
     WAIT_LEFT_IT = 3  # its wait left so many of the latest groups in flight
 
 
@@ -44,6 +46,13 @@ def number_of(warp: Ptr[Warp], flight: Ptr[Flight], lane: u32) -> u32:
 def report_flight(warp: Ptr[Warp], site: Ptr[Site], lanes: u32, word: i64) -> void:
     """Lanes touch a word that a copy is still to fill."""
     number = warp.block.flights[word] - 1
+    check: i32 = READ_IN_FLIGHT
+    if site.access != Access.LOAD:
+        check = OVERWRITTEN
+    if warp.block.flights[word] & BULK:
+        bulk = warp.block.bulks + (warp.block.flights[word] & ~u32(BULK))
+        record(warp, check, site.index, bulk.site, lanes, u64(word) * 4, u64(Why.BULK), 0)
+        return
     copier: Ptr[Warp] = cast(Ptr[Warp], warp.block.warps) + (number >> 5) // FLIGHTS
     flight = copier.flights + ((number >> 5) & (FLIGHTS - 1))
     thread = number & 31
@@ -55,10 +64,7 @@ def report_flight(warp: Ptr[Warp], site: Ptr[Site], lanes: u32, word: i64) -> vo
             why = Why.WAIT_BEFORE_COMMIT
         else:
             why = Why.WAIT_LEFT_IT
-    check: i32 = READ_IN_FLIGHT
-    if site.access != Access.LOAD:
-        check = OVERWRITTEN
-    elif why == Why.NO_COMMIT:
+    if site.access == Access.LOAD and why == Why.NO_COMMIT:
         check = UNCOMMITTED
     record(warp, check, site.index, flight.site, lanes, u64(word) * 4, u64(why), u64(copier.waited_left[thread]))
 

@@ -14,6 +14,7 @@ from simt.engine.advice import advice
 from simt.engine.coverage import coverage
 from simt.engine.messages_async import ASYNC
 from simt.engine.messages_matrix import MATRIX, is_matrix
+from simt.engine.messages_mbarriers import MBARRIERS
 from simt.engine.messages_memory import MEMORY
 from simt.engine.messages_races import RACES, early_read
 from simt.engine.messages_sync import SYNC
@@ -21,7 +22,7 @@ from simt.engine.view import Found, LaunchView
 
 __all__ = ["LaunchView", "diagnostics"]
 
-WORDS = {**MEMORY, **RACES, **SYNC, **ASYNC}
+WORDS = {**MEMORY, **RACES, **SYNC, **ASYNC, **MBARRIERS}
 # A finding that names the cause makes these between the same two lines redundant.
 IMPLIES = {
     "racecheck.global.RMW": ("racecheck.global.RW", "racecheck.global.WW"),

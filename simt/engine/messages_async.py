@@ -27,6 +27,9 @@ def _copy(view: LaunchView, found: Found) -> str:
 
 def _read(view: LaunchView, found: Found) -> Diagnostic:
     message = f"{who(view, found)} reads {_place(view, found)} while {_copy(view, found)} that fills it is still in flight: "
+    if found.low == Why.BULK:
+        message += "nobody waited at its mbarrier"
+        return told(view, found, message, help="wait with mbarrier.try_wait until the phase is over, then read")
     if found.low == Why.WAIT_BEFORE_COMMIT:
         message += "its thread waited before it committed the copy, so that wait_group did not cover it"
         help = "commit first (cp.async.commit_group, `__pipeline_commit()`), then wait"

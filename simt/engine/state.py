@@ -11,8 +11,9 @@ import enum
 from simt.engine.records import Array, Ptr, Record, i32, i64, u8, u32, u64
 
 __all__ = [
-    "ATOMIC_CODES", "ATOMIC_TYPES", "Access", "Barrier", "Block", "CheckBit", "Exit", "Finding", "Flight", "Launch", "Scope",
-    "Segment", "SegmentFlag", "Site", "SiteFlag", "Thread", "TraceRecord", "Warp", "WarpStatus",
+    "ATOMIC_CODES", "ATOMIC_TYPES", "Access", "Barrier", "Block", "Bulk", "CheckBit", "Exit", "Finding", "Flight",
+    "Launch", "MBarrier", "Scope", "Segment", "SegmentFlag", "Site", "SiteFlag", "Thread", "TraceRecord", "Warp",
+    "WarpStatus",
 ]
 
 LANES = 32
@@ -192,6 +193,37 @@ class Flight(Record):
     data: Array[u8, 512]
 
 
+class MBarrier(Record):
+    """What an mbarrier of shared memory stands at; see `simt.engine.mbarriers`."""
+
+    live: i32  # initialised
+    expected: u32  # arrivals of a phase
+    pending: u32  # arrivals that this phase still waits for
+    phase: u32
+    missing: i64  # bytes announced less bytes come
+    announced: i64  # in this phase
+    came: i64
+    init_site: i32
+    tx_site: i32  # that announced last, -1 for none
+
+
+class Bulk(Record):
+    """A bulk copy that has not landed; see `simt.engine.bulk_copies`."""
+
+    state: i32
+    warp: i32
+    lane: u32
+    site: i32  # of the side it writes
+    source: i32  # of the shared side that a store reads
+    slot: u32
+    group: u32
+    barrier: u32  # offset of a load's mbarrier
+    offset: u32  # in shared memory
+    n_bytes: i64
+    host: Ptr[u8]  # its bytes in global memory, and their shadow or null
+    words: Ptr[u8]
+
+
 class Launch(Record):
     grid: Array[u32, 3]
     block: Array[u32, 3]
@@ -273,6 +305,10 @@ class Block(Record):
     # Asynchronous copies, null in kernels without: per shared word its copy's number, and how many words have one.
     flights: Ptr[u32]
     n_flying: i64
+    mbarriers: Ptr[MBarrier]  # one for each 8 bytes of shared memory
+    bulks: Ptr[Bulk]  # a ring
+    first_bulk: u32
+    next_bulk: u32
     # Reads of shared memory that racecheck looks at when a write comes (`races_log`).
     read_log: Ptr[u8]
     read_log_count: i64
@@ -318,6 +354,10 @@ class Warp(Record):
     waits: Array[u32, 32]
     waited_commits: Array[u32, 32]  # commits before the latest wait
     waited_left: Array[u32, 32]  # groups that the latest wait left in flight
+    bulk_commits: Array[u32, 32]
+    awaits: u32  # offset + 1 of the mbarrier it waits at, 0 for none
+    awaits_site: i32
+    spared: i64  # fuel that a turn cut short by waiting did not use
 
 
 ATOMIC_CODES = {

@@ -8,9 +8,10 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from simt.codegen.plan import Plan
+from simt.engine.bulk_copies import BULKS
 from simt.engine.flying import FLIGHTS
 from simt.engine.races import READ_LOG_BYTES, SHARED_RACE_WORD_BYTES
-from simt.engine.state import Block, CheckBit, Finding, Flight, Launch, Site, Thread, TraceRecord, Warp
+from simt.engine.state import Block, Bulk, CheckBit, Finding, Flight, Launch, MBarrier, Site, Thread, TraceRecord, Warp
 from simt.runner.buffers import address_of
 
 __all__ = ["LaunchState", "ThreadState"]
@@ -117,6 +118,8 @@ class ThreadState:
         """Room for copies in flight, which other kernels do without."""
         self.flights, self.flying = (Flight.structure() * (FLIGHTS * n_warps))(), _bytes(4 * words)
         self.block.flights = address_of(self.flying)
+        self.mbarriers, self.bulks = (MBarrier.structure() * (words // 2 + 1))(), (Bulk.structure() * BULKS)()
+        self.block.mbarriers, self.block.bulks = ctypes.addressof(self.mbarriers), ctypes.addressof(self.bulks)
         for index, warp in enumerate(self.warps):
             warp.flights = ctypes.addressof(self.flights) + index * FLIGHTS * ctypes.sizeof(Flight.structure())
 

@@ -63,6 +63,11 @@ def _count_blocks(plan: Plan, runs: np.ndarray, rows) -> None:
 def _count_sites(plan: Plan, threads: Sequence[ThreadState], rows) -> None:
     for index, info in enumerate(plan.site_infos):
         row = rows[info.line or 0]
+        if info.instruction.mods[:2] == ("async", "bulk"):
+            moved = sum(thread.sites[index].counts[11] for thread in threads)
+            if moved:
+                row["bulk_bytes"] += moved
+            continue
         for scope in range(3):
             names = _NAMES[scope, Access(info.access)]
             for column, name in enumerate(names):

@@ -1,0 +1,160 @@
+"""mbarriers: arrivals, announced bytes and phases, exactly as the PTX manual counts them.
+
+The state lives beside shared memory in `Block.mbarriers`, one record for each eight bytes; memory itself holds an opaque
+word. A phase ends when no arrival and no byte is missing; for racecheck that is a barrier of the block.
+"""
+
+from __future__ import annotations
+
+import enum
+
+from simt.engine.findings import MBARRIER_MISUSE, record
+from simt.engine.lanewise import reach
+from simt.engine.native import native, rare
+from simt.engine.records import Ptr, i32, i64, u32, u64, void
+from simt.engine.segments import scope_of
+from simt.engine.shadow import WRITTEN, lane_mark
+from simt.engine.state import Block, CheckBit, MBarrier, Scope, Site, Warp
+
+__all__ = ["MBARRIERS", "Misuse", "Operation", "arrive_at", "complete_bytes", "mbarrier_at", "start_mbarriers"]
+
+
+class Operation(enum.IntEnum):
+    INIT = 0
+    INVALIDATE = 1
+    ARRIVE = 2
+    DROP = 3
+    EXPECT = 4
+    COMPLETE = 5
+    ANNOUNCE = 6  # announces bytes, then arrives
+    ANNOUNCE_DROP = 7
+
+
+class Misuse(enum.IntEnum):
+    NOT_INITIALISED = 0
+    TOO_MANY = 1  # arrivals in one phase
+    NOT_DRAINED = 2  # a bulk store at the end of its block
+
+
+@native
+def start_mbarriers(block: Ptr[Block]) -> void:
+    """A block begins: no mbarrier is initialised."""
+    for index in range((block.launch.shared_bytes + 7) // 8):
+        block.mbarriers[index].live = 0
+
+
+@native
+def mbarrier_at(warp: Ptr[Warp], site: Ptr[Site], lane: u32, address: u64) -> Ptr[MBarrier]:
+    """The mbarrier at an address in shared memory, or null after saying why there is none."""
+    if is_null(reach(warp, site, u32(1) << lane, address)):
+        return 0
+    if scope_of(site, address) != Scope.SHARED:
+        return 0
+    return warp.block.mbarriers + i64(site.aim_offset >> 3)
+
+
+@rare
+@native
+def misused(warp: Ptr[Warp], site: Ptr[Site], barrier: Ptr[MBarrier], lane: u32, why: i32) -> void:
+    if warp.block.launch.checks & CheckBit.SYNCCHECK:
+        other: i32 = barrier.init_site
+        if why == Misuse.NOT_INITIALISED:
+            other = -1
+        record(warp, MBARRIER_MISUSE, site.index, other, u32(1) << lane, site.aim_offset, u64(why), u64(barrier.expected))
+
+
+@native
+def end_phase(warp: Ptr[Warp], barrier: Ptr[MBarrier]) -> void:
+    """Begins the next phase when nothing is missing."""
+    warp.thread.changes += 1
+    if barrier.pending == 0 and barrier.missing == 0:
+        barrier.phase += 1
+        barrier.pending = barrier.expected
+        barrier.announced = 0
+        barrier.came = 0
+        barrier.tx_site = -1
+        warp.block.epoch += 1
+
+
+@native
+def arrive_at(warp: Ptr[Warp], site: Ptr[Site], barrier: Ptr[MBarrier], lane: u32, count: u32) -> void:
+    if barrier.pending < count:
+        misused(warp, site, barrier, lane, Misuse.TOO_MANY)
+        barrier.pending = count
+    barrier.pending -= count
+    end_phase(warp, barrier)
+
+
+@native
+def announce_bytes(site: Ptr[Site], barrier: Ptr[MBarrier], n_bytes: u32) -> void:
+    barrier.missing += i64(n_bytes)
+    barrier.announced += i64(n_bytes)
+    barrier.tx_site = site.index
+
+
+@native
+def complete_bytes(warp: Ptr[Warp], barrier: Ptr[MBarrier], n_bytes: i64) -> void:
+    barrier.missing -= n_bytes
+    barrier.came += n_bytes
+    end_phase(warp, barrier)
+
+
+@native
+def begin(warp: Ptr[Warp], site: Ptr[Site], barrier: Ptr[MBarrier], count: u32) -> void:
+    barrier.live = 1
+    barrier.expected = count
+    barrier.pending = count
+    barrier.phase = 0
+    barrier.missing = 0
+    barrier.announced = 0
+    barrier.came = 0
+    barrier.init_site = site.index
+    barrier.tx_site = -1
+    if warp.block.launch.checks & CheckBit.INITCHECK:
+        lane_mark(warp.block.shared_words, site.aim_offset, 8, WRITTEN)
+
+
+@native
+def mbarrier_operation(
+    warp: Ptr[Warp], site: Ptr[Site], mask: u32, operation: i32, addresses: Ptr[u64], amounts: Ptr[u32], out: Ptr[u64]
+) -> void:
+    """One operation of every active lane, lowest first; `out` gets the state before an arrival."""
+    lanes = mask
+    while lanes != 0:
+        lane = trailing_zeros(lanes)
+        lanes &= lanes - 1
+        out[lane] = 0
+        barrier = mbarrier_at(warp, site, lane, addresses[lane])
+        if is_null(barrier):
+            continue
+        if operation == Operation.INIT:
+            begin(warp, site, barrier, amounts[lane])
+            continue
+        if barrier.live == 0:
+            misused(warp, site, barrier, lane, Misuse.NOT_INITIALISED)
+            continue
+        out[lane] = (u64(barrier.phase) << 32) | u64(barrier.pending)
+        operate(warp, site, barrier, lane, operation, amounts[lane])
+
+
+@native
+def operate(warp: Ptr[Warp], site: Ptr[Site], barrier: Ptr[MBarrier], lane: u32, operation: i32, amount: u32) -> void:
+    if operation == Operation.INVALIDATE:
+        barrier.live = 0
+    elif operation == Operation.ARRIVE:
+        arrive_at(warp, site, barrier, lane, amount)
+    elif operation == Operation.DROP:
+        barrier.expected -= amount
+        arrive_at(warp, site, barrier, lane, amount)
+    elif operation == Operation.EXPECT:
+        announce_bytes(site, barrier, amount)
+    elif operation == Operation.COMPLETE:
+        complete_bytes(warp, barrier, i64(amount))
+    else:
+        announce_bytes(site, barrier, amount)
+        if operation == Operation.ANNOUNCE_DROP:
+            barrier.expected -= 1
+        arrive_at(warp, site, barrier, lane, 1)
+
+
+MBARRIERS = (mbarrier_operation,)
