@@ -10,6 +10,7 @@ from simt.engine.state import LANES, LOCAL_WINDOW, Barrier, CheckBit, Warp
 __all__ = ["SERVICES", "PrintRecord"]
 
 PRINT_BYTES = 256  # argument bytes kept of one printf call; CUDA's own limit is 32 arguments
+PRINT_FUEL = 256  # of one warp's printf: a flood ends at the budget while it is young, 25 million lines are no flood
 
 
 class PrintRecord(Record):
@@ -71,8 +72,14 @@ def virtual_clock(warp: Ptr[Warp]) -> u64:
 
 @native
 def device_printf(warp: Ptr[Warp], lanes: u32, texts: Ptr[u64], values: Ptr[u64]) -> void:
-    """Keeps each lane's format address and argument bytes; Python formats them after the launch."""
+    """Keeps each lane's format address and argument bytes; Python formats them after the launch.
+
+    A call costs fuel whether or not there is room for its text, so that it costs the same in whatever order warps run.
+    """
     launch = warp.block.launch
+    warp.thread.fuel -= PRINT_FUEL
+    if launch.printf_used > launch.printf_bytes:
+        return
     size: i64 = 24 + PRINT_BYTES
     for index in range(LANES):
         if (lanes >> u32(index)) & 1 == 0:

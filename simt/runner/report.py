@@ -24,10 +24,11 @@ __all__ = ["read_diagnostics", "read_printed", "read_trace"]
 
 _RECORD = PrintRecord.structure()
 _SPEC = re.compile(
-    r"%(?P<flags>[-+ #0]*)(?P<width>\*|\d+)?(?:\.(?P<precision>\*|\d+))?"
+    r"%(?P<flags>[-+ #0]*)(?P<width>\*|\d+)?(?:\.(?P<precision>\*|\d*))?"
     r"(?P<length>hh|h|ll|l|z|j|t)?(?P<kind>[diouxXcfFeEgGaAsp%])"
 )
 MAX_PRINTED = 64 << 10
+MAX_WIDTH = 1024  # of one printed value; a format may ask for 2^31 characters
 
 
 def read_diagnostics(
@@ -116,14 +117,20 @@ def _formatted(raw: Raw, text: int, values: bytes) -> str:
         kind = match["kind"]
         if kind == "%":
             return "%"
-        width = str(struct.unpack("<i", take(4))[0]) if match["width"] == "*" else match["width"] or ""
-        precision = match["precision"]
-        if precision == "*":
-            precision = str(struct.unpack("<i", take(4))[0])
-        form = f"%{match['flags']}{width}" + (f".{precision}" if precision is not None else "")
+        width, precision = (
+            struct.unpack("<i", take(4))[0] if match[part] == "*" else _number(match[part]) for part in ("width", "precision")
+        )
+        form = "%" + match["flags"] + ("" if width is None else str(max(-MAX_WIDTH, min(width, MAX_WIDTH))))
+        if precision is not None and precision >= 0:
+            form += f".{min(precision, MAX_WIDTH)}"
         return _one(raw, form, kind, match["length"] or "", take)
 
     return _SPEC.sub(value, string_at(raw, text))
+
+
+def _number(digits: str | None) -> int | None:
+    """The number in a format, cut before it grows beyond what Python reads; `%.f` has the precision 0."""
+    return None if digits is None else int(digits[:9] or 0)
 
 
 def _one(raw: Raw, form: str, kind: str, length: str, take) -> str:
