@@ -117,4 +117,3 @@ def device_assert(warp: Ptr[Warp], site: i32, lanes: u32, texts: Ptr[u64]) -> vo
 
 
 SERVICES = (leave_kernel, arrive_only, trap, virtual_sleep, virtual_clock, device_printf, device_assert, undefined_use)
-

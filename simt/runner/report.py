@@ -118,7 +118,8 @@ def _formatted(raw: Raw, text: int, values: bytes) -> str:
         if kind == "%":
             return "%"
         width, precision = (
-            struct.unpack("<i", take(4))[0] if match[part] == "*" else _number(match[part]) for part in ("width", "precision")
+            struct.unpack("<i", take(4))[0] if match[part] == "*" else _number(match[part])
+            for part in ("width", "precision")
         )
         form = "%" + match["flags"] + ("" if width is None else str(max(-MAX_WIDTH, min(width, MAX_WIDTH))))
         if precision is not None and precision >= 0:
