@@ -6,19 +6,29 @@
 from __future__ import annotations
 
 import argparse
-import logging
+import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from grader.commands import check, doctor, edit, hint, progress, release, reset, solution, try_kernel, watch
 from grader.commands.status import Refusal, Status
 from grader.console import Output
 
 __all__ = ["COMMANDS", "main"]
 
-COMMANDS = (check, try_kernel, watch, progress, hint, reset, edit, solution, doctor, release)
-
+# Command → its module in `grader.commands`, loaded when the command is given.
+COMMANDS = {
+    "check": "check",
+    "try": "try_kernel",
+    "watch": "watch",
+    "progress": "progress",
+    "hint": "hint",
+    "reset": "reset",
+    "edit": "edit",
+    "solution": "solution",
+    "doctor": "doctor",
+    "release": "release",
+}
 
 TRACEBACK = "WARPWISE_TRACEBACK"  # set to anything: an internal failure shows where it happened
 
@@ -30,12 +40,12 @@ class _Parser(argparse.ArgumentParser):
         raise Refusal(message, f"`{self.prog} --help` shows how it is used")
 
 
-def parser() -> argparse.ArgumentParser:
-    """The parser of every command."""
+def parser(names: Iterable[str]) -> argparse.ArgumentParser:
+    """The parser of the commands called `names`."""
     top = _Parser(prog="grader", description="Checks CUDA answers of the course, with or without a GPU.")
     commands = top.add_subparsers(metavar="COMMAND", parser_class=_Parser, required=False)
-    for module in COMMANDS:
-        module.add(commands)
+    for name in names:
+        importlib.import_module(f"grader.commands.{COMMANDS[name]}").add(commands)
     return top
 
 
@@ -44,8 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     out = Output("--json" in given)
     if not os.environ.get(TRACEBACK):
-        # What failed is told in the report; Python would print it a second time where nobody listens to the log.
-        logging.getLogger("grader").addHandler(logging.NullHandler())
+        _quieten_log()
     try:
         return int(_dispatch(given, out))
     except Refusal as refusal:
@@ -63,14 +72,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _internal(error, out)
 
 
+def _quieten_log() -> None:
+    """What failed is told in the report; Python would print it a second time where nobody listens to the log."""
+    import logging
+
+    logging.getLogger("grader").addHandler(logging.NullHandler())
+
+
 def _dispatch(given: list[str], out: Output) -> int:
-    names = [name for module in COMMANDS for name in module.NAMES]
     if not given or given[0] in ("-h", "--help", "help"):
-        out.say(parser().format_help().rstrip())
+        out.say(parser(COMMANDS).format_help().rstrip())
         return Status.PASSED if given else Status.USAGE
-    if not given[0].startswith("-") and given[0] not in names:
-        raise Refusal(f"there is no command {given[0]!r}", f"there are: {', '.join(names)}")
-    parsed = parser().parse_args(given)
+    if not given[0].startswith("-") and given[0] not in COMMANDS:
+        raise Refusal(f"there is no command {given[0]!r}", f"there are: {', '.join(COMMANDS)}")
+    parsed = parser([given[0]] if given[0] in COMMANDS else COMMANDS).parse_args(given)
     return parsed.run(parsed, out)
 
 

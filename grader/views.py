@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from grader.model import Exercise, Submission, Unreadable
-from grader.report.device_card import DeviceFacts
 from grader.report.wording import Context
+
+if TYPE_CHECKING:
+    from grader.report.device_card import DeviceFacts
 
 __all__ = ["context_of", "describe_device"]
 
@@ -29,6 +33,7 @@ def context_of(exercise: Exercise, answer: Submission | Unreadable | None) -> Co
 def describe_device(name: str | None = None) -> DeviceFacts:
     """The device called `name`, the default for None, without starting a worker."""
     from grader.devices import DeviceMissing, choose
+    from grader.report.device_card import DeviceFacts
     from simt.arch import arch
 
     try:

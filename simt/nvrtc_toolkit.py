@@ -78,7 +78,8 @@ def _installations(major: int) -> Iterator[tuple[Path, tuple[Path, ...]]]:
 
 def _toolkit(library: Path, headers: tuple[Path, ...], suffix: str) -> Toolkit:
     builtins = next((path for pattern in BUILTINS_PATTERNS for path in sorted(library.parent.glob(pattern))), None)
-    versions = [_version(package + suffix) for package in PACKAGES]
+    installed = _versions()
+    versions = [installed.get(package + suffix) for package in PACKAGES]
     digest = hashlib.sha256("\n".join([library.name, *(version or "none" for version in versions)]).encode())
     for header in sorted(PRELUDE.iterdir()):
         if header.is_file():
@@ -87,10 +88,15 @@ def _toolkit(library: Path, headers: tuple[Path, ...], suffix: str) -> Toolkit:
     return Toolkit(library, builtins, existing, versions[0] or library.name, digest.hexdigest())
 
 
-def _version(package: str) -> str | None:
-    from importlib.metadata import PackageNotFoundError, version
+def _versions() -> dict[str, str]:
+    """Version of each installed package of NVIDIA's, by name.
 
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
+    Read from the names of their folders, `nvidia_cuda_nvrtc-13.5.37.dist-info`, which the packaging standard
+    (Recording installed projects) fixes: importing `importlib.metadata` takes longer than a launch.
+    """
+    found: dict[str, str] = {}
+    for entry in sys.path:
+        for folder in Path(entry).glob("nvidia_*.dist-info"):
+            name, _, version = folder.name.removesuffix(".dist-info").partition("-")
+            found.setdefault(name.replace("_", "-"), version)
+    return found

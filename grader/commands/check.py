@@ -12,9 +12,8 @@ from grader.console import Output
 from grader.devices.base import Device
 from grader.model import Exercise, Report, Verdict
 
-__all__ = ["NAMES", "add", "notebook_paths", "remember", "run"]
+__all__ = ["add", "notebook_paths", "remember", "run"]
 
-NAMES = ("check",)
 SUFFIXES = (".py", ".ipynb")
 _SKIPPED_FOLDERS = {"__marimo__", "__pycache__", ".ipynb_checkpoints"}
 

@@ -8,9 +8,8 @@ from dataclasses import asdict
 from grader.commands.status import Status
 from grader.console import Output
 
-__all__ = ["NAMES", "add", "run"]
+__all__ = ["add", "run"]
 
-NAMES = ("doctor",)
 _STYLES = {"ok": "green", "limited": "yellow", "missing": "bold red"}
 
 

@@ -11,9 +11,7 @@ from grader.console import Output
 from grader.lesson_file import LessonProblem, lesson_path
 from grader.progress import course_folder, lessons_folder
 
-__all__ = ["NAMES", "add", "run"]
-
-NAMES = ("edit",)
+__all__ = ["add", "run"]
 
 
 def add(commands: argparse._SubParsersAction) -> None:

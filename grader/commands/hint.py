@@ -9,9 +9,7 @@ from grader.commands.status import Refusal, Status
 from grader.console import Output
 from grader.progress import ProgressFile
 
-__all__ = ["NAMES", "add", "run"]
-
-NAMES = ("hint",)
+__all__ = ["add", "run"]
 
 
 def add(commands: argparse._SubParsersAction) -> None:

@@ -11,9 +11,8 @@ from grader.console import Output
 from grader.model import Exercise
 from grader.progress import ProgressFile, Standing, standing
 
-__all__ = ["NAMES", "add", "next_exercise", "run"]
+__all__ = ["add", "next_exercise", "run"]
 
-NAMES = ("progress",)
 _MARKS = {"done": ("✓", "green"), "right": ("◐", "yellow"), "tried": ("…", "default"), "untouched": (" ", "dim")}
 _WORDS = {"done": "done", "right": "a goal is open", "tried": "tried", "untouched": ""}
 

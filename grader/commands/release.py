@@ -9,9 +9,7 @@ from grader.commands.status import Refusal, Status
 from grader.console import Output
 from grader.progress import course_folder
 
-__all__ = ["NAMES", "add", "run"]
-
-NAMES = ("release",)
+__all__ = ["add", "run"]
 
 
 def add(commands: argparse._SubParsersAction) -> None:

@@ -13,9 +13,7 @@ from grader.lesson_file import LessonProblem, find_literals, lesson_path, read_l
 from grader.model import Exercise
 from grader.progress import course_folder, lessons_folder
 
-__all__ = ["NAMES", "add", "keep_old", "run"]
-
-NAMES = ("reset",)
+__all__ = ["add", "keep_old", "run"]
 
 
 def add(commands: argparse._SubParsersAction) -> None:

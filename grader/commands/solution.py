@@ -11,9 +11,7 @@ from grader.lesson_file import LessonProblem
 from grader.model import Exercise
 from grader.progress import ProgressFile, course_folder, standing
 
-__all__ = ["NAMES", "add", "reference_answer", "run"]
-
-NAMES = ("solution",)
+__all__ = ["add", "reference_answer", "run"]
 
 
 def add(commands: argparse._SubParsersAction) -> None:

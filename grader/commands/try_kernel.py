@@ -10,11 +10,8 @@ from grader.commands.checking import add_device_option, context_of, find_exercis
 from grader.commands.status import Refusal, Status, status_of
 from grader.console import Output
 from grader.model import Exercise, KernelAnswer, LaunchAnswer, Submission, Unreadable, ValueAnswer
-from grader.notebook.jupyter_file import without_duplicates
 
-__all__ = ["NAMES", "add", "run"]
-
-NAMES = ("try",)
+__all__ = ["add", "run"]
 
 
 def add(commands: argparse._SubParsersAction) -> None:
@@ -69,6 +66,8 @@ def _text(path: str) -> str:
 
 
 def _json(path: str) -> object:
+    from grader.notebook.jupyter_file import without_duplicates
+
     try:
         return json.loads(_text(path), object_pairs_hook=without_duplicates)
     except (ValueError, RecursionError) as error:

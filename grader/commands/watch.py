@@ -11,9 +11,7 @@ from grader.commands.status import Status
 from grader.console import Output
 from grader.devices.base import Device
 
-__all__ = ["NAMES", "add", "run"]
-
-NAMES = ("watch",)
+__all__ = ["add", "run"]
 
 
 def add(commands: argparse._SubParsersAction) -> None:

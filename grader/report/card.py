@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from html import escape
-from importlib.resources import files
 
 from grader.model import CaseResult, GoalResult, GoalState, Report, Timing, Verdict
 from grader.report import wording
@@ -57,6 +56,8 @@ def card(report: Report, context: Context = NO_CONTEXT) -> str:
 @cache
 def style() -> str:
     """The card's style sheet, for other pieces that are shown beside it."""
+    from importlib.resources import files
+
     return (files("grader") / "assets" / "card.css").read_text(encoding="utf-8")
 
 

@@ -57,15 +57,15 @@ def run(capsys, *arguments):
 def test_unknown_command_names_those_there_are(capsys):
     status, _, said = run(capsys, "chek")
     assert status == 2
-    assert all(name in said for module in COMMANDS for name in module.NAMES)
+    assert all(name in said for name in COMMANDS)
 
 
 def test_no_command_shows_them(capsys):
     status, _, said = run(capsys)
-    assert status == 2 and "doctor" in said
+    assert status == 2 and all(name in said for name in COMMANDS)
 
 
-@pytest.mark.parametrize("name", [name for module in COMMANDS for name in module.NAMES])
+@pytest.mark.parametrize("name", list(COMMANDS))
 def test_every_command_explains_itself(name, capsys):
     with pytest.raises(SystemExit) as ended:
         main([name, "--help"])
