@@ -15,7 +15,8 @@ class Counters:
     """Totals over warps. A request is one warp-level memory instruction with at least one active lane.
 
     Sectors are 32-byte sectors. Wavefronts are passes through shared memory; excess is wavefronts beyond the ideal for
-    that access width (bank conflicts). `useful` bytes are what active lanes asked for.
+    that access width (bank conflicts). `useful` bytes are what active lanes asked for. `ldmatrix`, and a `wmma` load that becomes
+    one, is a request of its own kind as Nsight counts it; its wavefronts are among the shared loads'.
     """
 
     global_load_requests: int = 0
@@ -32,6 +33,7 @@ class Counters:
     shared_load_wavefronts: int = 0
     shared_load_excess: int = 0
     shared_load_bytes: int = 0
+    ldmatrix_requests: int = 0
     shared_store_requests: int = 0
     shared_store_wavefronts: int = 0
     shared_store_excess: int = 0
@@ -98,6 +100,7 @@ NCU: dict[str, str] = {
     "shared_load_requests": "smsp__sass_inst_executed_op_shared_ld.sum",
     "shared_load_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
     "shared_load_excess": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
+    "ldmatrix_requests": "smsp__sass_inst_executed_op_ldsm.sum",
     "shared_store_requests": "smsp__sass_inst_executed_op_shared_st.sum",
     "shared_store_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
     "shared_store_excess": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",

@@ -14,12 +14,12 @@ __all__ = ["layout_constant"]
 _ALIGN = 32  # CUDA C++ Programming Guide, "Warp Matrix Functions": pointers are aligned to 256 bits
 
 
-def layout_constant(w: Writer, name: str, held: Fragment, is_row_major: bool = True) -> ir.Value:
-    """A pointer to the `Layout` of a fragment, one constant for each name."""
+def layout_constant(w: Writer, name: str, held: Fragment, is_row_major: bool = True, at_once: bool = False) -> ir.Value:
+    """A pointer to the `Layout` of a fragment, one constant for each name; `at_once` where LDSM reads it."""
     name = f"layout.{name}.{held.rows}x{held.cols}.{held.type}.{'row' if is_row_major else 'col'}"
     known = w.module.globals.get(name)
     if known is None:
-        data = bytearray(_record(held, pieces(held, is_row_major), is_row_major))
+        data = bytearray(_record(held, pieces(held, is_row_major), is_row_major, at_once))
         kind = ir.ArrayType(ir.IntType(8), len(data))
         known = ir.GlobalVariable(w.module, kind, name)
         known.global_constant, known.linkage, known.align = True, "private", 64
@@ -27,11 +27,12 @@ def layout_constant(w: Writer, name: str, held: Fragment, is_row_major: bool = T
     return known.bitcast(ir.PointerType())
 
 
-def _record(held: Fragment, moved: Pieces, is_row_major: bool) -> bytes:
+def _record(held: Fragment, moved: Pieces, is_row_major: bool, at_once: bool) -> bytes:
     record = Layout.structure()()
     record.kind = Element[held.type.upper()]
     record.n_elements, record.element_bytes = len(held.places), held.element_bytes
     record.n_minor, record.n_requests, record.width = moved.n_minor, len(moved.major), moved.width
+    record.tiles = moved.tiles if at_once else 0
     record.align_bytes = min(_ALIGN, len(held.places) * held.element_bytes, moved.n_minor * held.element_bytes)
     row, col = np.divmod(held.places, held.cols)
     stored = held.places if is_row_major else col * held.rows + row

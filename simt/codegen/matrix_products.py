@@ -16,7 +16,7 @@ from simt.codegen.plan import SiteInfo
 from simt.codegen.prepare import Unsupported
 from simt.codegen.writer import Writer, vector
 from simt.engine.state import Access
-from simt.isa.fragments import Fragment, fragment, pieces, shape_of, wmma_fragment
+from simt.isa.fragments import Fragment, fragment, is_ldmatrix, pieces, shape_of, wmma_fragment
 from simt.ptx.syntax import Address, Instruction, Operand
 from simt.ptx.types import TYPES
 
@@ -101,7 +101,8 @@ def _transfer(w: Writer, instruction: Instruction) -> None:
     site = _site(w, instruction, Access.LOAD if loads else Access.STORE, moved.width * held.element_bytes)
     lanes = w.guarded_mask(w.guard(instruction))
     check_lanes(w, instruction, lanes)
-    layout = layout_constant(w, f"wmma.{'c' if role == 'd' else role}", held, is_row_major)
+    at_once = loads and is_ldmatrix(instruction.mods)
+    layout = layout_constant(w, f"wmma.{'c' if role == 'd' else role}", held, is_row_major, at_once)
     bases, strides = address_buffer(w, address, instruction), _stride(w, instruction, moved.n_minor)
     if loads:
         out = w.buffer("fragment_d", _MOST_BYTES)

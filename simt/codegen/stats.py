@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from simt.codegen.plan import Plan
-from simt.isa.fragments import shape_of
+from simt.isa.fragments import shape_of, tensor_instructions
 from simt.ptx.syntax import Instruction
 
 __all__ = ["BlockStats", "block_stats"]
@@ -41,7 +41,7 @@ def _kinds(instruction: Instruction) -> list[tuple[str, int]]:
         kinds.append(("flops", packed * (2 if name in ("fma", "mad") else 1)))
     if name == "mma" or (name == "wmma" and mods[0] == "mma"):
         m, n, k = shape_of(mods)
-        kinds += [("tensor_instructions", 1), ("flops", 2 * m * n * k // 32)]
+        kinds += [("tensor_instructions", tensor_instructions(name, mods)), ("flops", 2 * m * n * k // 32)]
     return kinds
 
 

@@ -32,6 +32,7 @@ class Layout(Record):
     n_minor: i32  # elements of a run in memory
     n_requests: i32
     width: i32  # elements that a lane moves at once
+    tiles: i32  # requests to shared memory that the hardware makes at once, 0 where it does not
     align_bytes: i32  # what the matrix's address must be a multiple of
     places: Array[u16, 512]  # number of the element in the matrix, row by row
     stored: Array[u16, 512]  # and in memory, run by run

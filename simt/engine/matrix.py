@@ -78,7 +78,7 @@ def load_fragment(
 ) -> void:
     """`wmma.load`: pieces of the matrix as requests, then each lane's elements into its registers.
 
-    16-bit matrices in shared memory are read as by `ldmatrix`, up to four 8×8 tiles a request: as many wavefronts.
+    What the hardware reads from shared memory by LDSM is fewer requests, of as many wavefronts.
     """
     if mask == 0:
         return
@@ -96,8 +96,8 @@ def load_fragment(
         load(warp, site, mask, addresses, piece)
         for lane in range(32):
             move(matrix + in_memory(layout, i32(request), i32(lane)), piece + i64(lane) * i64(n_bytes), n_bytes)
-    if layout.element_bytes == 2 and scope_of(site, base) == Scope.SHARED:
-        site.counts[4] -= u64(layout.n_requests - (layout.n_requests + 3) // 4)
+    if layout.tiles != 0 and scope_of(site, base) == Scope.SHARED:
+        site.counts[4] -= u64(layout.n_requests - (layout.n_requests + layout.tiles - 1) // layout.tiles)
     for element in range(layout.n_elements):
         for lane in range(32):
             place = i32(layout.stored[i32(element) * 32 + i32(lane)]) * layout.element_bytes

@@ -4,8 +4,9 @@ One rule gives every layout of `mma.sync` in the PTX ISA ("Matrix Fragments for 
 rows, and lane l holds `per` neighbours of row l / 4 of each tile, from column `per` (l mod 4) on. `per` is what fits in 32
 bits, in accumulators two. A goes over its tiles row blocks first; B is such a matrix on its side.
 
-The ISA leaves fragments of wmma open. Here they follow the same rule; where a fragment has more room than its matrix has
-elements (16 halves a lane for A and B of f16) the elements come again from the start.
+The ISA leaves fragments of wmma open. Here they follow the same rule, as ptxas has it: m8n32k16 is formed on its side, as
+the transpose of m32n8k16. Where a fragment has more room than its matrix has elements (16 halves a lane for A and B of
+f16) the elements come again from the start.
 """
 
 from __future__ import annotations
@@ -16,10 +17,15 @@ from functools import cache
 
 import numpy as np
 
-__all__ = ["ELEMENT_BYTES", "Fragment", "Pieces", "fragment", "pieces", "shape_of", "wmma_fragment"]
+__all__ = [
+    "ELEMENT_BYTES", "Fragment", "Pieces", "fragment", "is_ldmatrix", "pieces", "shape_of", "tensor_instructions",
+    "wmma_fragment",
+]
 
 LANES = 32
 ELEMENT_BYTES = {"f16": 2, "bf16": 2, "tf32": 4, "f32": 4, "f64": 8, "s8": 1, "u8": 1, "s32": 4}
+# How many HMMA, IMMA or DMMA a product becomes. Source: SASS by ptxas 13.5 for sm_90, each shape and type on its own.
+_WMMA_PARTS = {"f64": 1, "tf32": 4}  # by the type of A, 2 for others
 WMMA_HALVES = 16  # a lane of A and B holds, PTX ISA, "Matrix Fragments for WMMA": eight .f16x2 registers in every shape
 
 
@@ -49,12 +55,14 @@ class Fragment:
 class Pieces:
     """How a wmma fragment meets memory: requests of `width` elements a lane, from `major[r, l]`, `minor[r, l]` on.
 
-    The matrix in memory consists of `n_major` runs of `n_minor` neighbours: rows in row-major order, else columns.
+    The matrix in memory consists of `n_major` runs of `n_minor` neighbours: rows in row-major order, else columns. From
+    shared memory an operand may come by LDSM, up to `tiles` requests at once; 0 where it does not.
     """
 
     n_major: int
     n_minor: int
     width: int
+    tiles: int
     major: np.ndarray
     minor: np.ndarray
 
@@ -63,6 +71,13 @@ def shape_of(mods: tuple[str, ...]) -> tuple[int, int, int]:
     """(m, n, k) out of an opcode's modifiers, such as `m16n8k16`."""
     found = next(match for mod in mods if (match := re.fullmatch(r"m(\d+)n(\d+)k(\d+)", mod)))
     return int(found[1]), int(found[2]), int(found[3])
+
+
+def tensor_instructions(name: str, mods: tuple[str, ...]) -> int:
+    """Tensor instructions of the machine code that one product, `mma` or `wmma.mma`, stands for."""
+    if name == "mma":
+        return 1
+    return next((parts for type_, parts in _WMMA_PARTS.items() if type_ in mods), 2)
 
 
 def _tiles(rows: int, cols: int, per: int, rows_first: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -94,10 +109,27 @@ def fragment(role: str, shape: tuple[int, int, int], type_: str) -> Fragment:
 @cache
 def wmma_fragment(role: str, shape: tuple[int, int, int], type_: str) -> Fragment:
     """The layout that wmma has here."""
+    m, n, k = shape
+    if m < n:
+        return _transposed(wmma_fragment({"a": "b", "b": "a"}.get(role, role), (n, m, k), type_))
     plain = fragment(role, shape, type_)
     if role not in "ab" or type_ != "f16":
         return plain
     return Fragment(plain.rows, plain.cols, type_, np.tile(plain.places, (WMMA_HALVES // len(plain.places), 1)))
+
+
+def _transposed(held: Fragment) -> Fragment:
+    row, col = np.divmod(held.places, held.cols)
+    return Fragment(held.cols, held.rows, held.type, col * held.rows + row)
+
+
+def is_ldmatrix(mods: tuple[str, ...]) -> bool:
+    """Whether a `wmma.load` reads shared memory by LDSM.
+
+    Source: SASS by ptxas 13.5 for sm_90: operands of f16, and those of s8 and u8 whose runs in memory are runs of k.
+    """
+    role, order, type_ = mods[1], "row" if "row" in mods else "col", mods[-1]
+    return role in "ab" and (type_ == "f16" or (type_ in ("s8", "u8") and order == {"a": "row", "b": "col"}[role]))
 
 
 @cache
@@ -106,16 +138,16 @@ def pieces(held: Fragment, is_row_major: bool) -> Pieces:
 
     Lanes move what they hold, neighbours in memory together, up to four bytes or two elements. Elements of 16 bits move in
     pairs along the memory's own runs in both orders: hardware exchanges rows and columns in registers afterwards (MOVM).
-    Source: SASS of wmma.load and wmma.store in global memory by ptxas 13.5 for sm_90.
+    Source: SASS of wmma.load and wmma.store by ptxas 13.5 for sm_90; LDSM takes four tiles of f16 and two of bytes.
     """
     n_major, n_minor = (held.rows, held.cols) if is_row_major else (held.cols, held.rows)
     if held.element_bytes == 2:
         major, minor = _tiles(n_major, n_minor, 2, True)
-        return Pieces(n_major, n_minor, 2, major[::2], minor[::2])
+        return Pieces(n_major, n_minor, 2, 4, major[::2], minor[::2])
     row, col = np.divmod(held.places, held.cols)
     major, minor = (row, col) if is_row_major else (col, row)
     run = 4 if held.element_bytes == 1 else 2
     apart = np.arange(min(run, len(major)))[:, None]
     together = len(major) >= run and (major[:run] == major[0]).all() and (minor[:run] == minor[0] + apart).all()
     width = run if together else 1
-    return Pieces(n_major, n_minor, width, major[::width], minor[::width])
+    return Pieces(n_major, n_minor, width, 2, major[::width], minor[::width])

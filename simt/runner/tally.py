@@ -11,6 +11,8 @@ from simt.codegen.plan import Plan
 from simt.codegen.stats import block_stats
 from simt.counters import Counters
 from simt.engine.state import Access
+from simt.isa.fragments import is_ldmatrix
+from simt.ptx.syntax import Instruction
 from simt.runner.states import ThreadState
 
 __all__ = ["tally"]
@@ -31,6 +33,7 @@ _NAMES = {
     (2, Access.STORE): ("local_store_requests", "local_store_sectors", None, None),
     (2, Access.ATOMIC): ("local_store_requests", "local_store_sectors", None, None),
 }  # fmt: skip
+_MATRIX_LOAD = ("ldmatrix_requests", *_NAMES[1, Access.LOAD][1:])
 _PER_LANE = frozenset(["fma_lane_instructions", "flops"])
 
 
@@ -60,6 +63,12 @@ def _count_blocks(plan: Plan, runs: np.ndarray, rows) -> None:
             rows[stats.branch_line]["divergent_branches"] += parted
 
 
+def _is_matrix_load(instruction: Instruction) -> bool:
+    if instruction.name == "wmma":
+        return instruction.mods[0] == "load" and is_ldmatrix(instruction.mods)
+    return instruction.name == "ldmatrix"
+
+
 def _count_sites(plan: Plan, threads: Sequence[ThreadState], rows) -> None:
     for index, info in enumerate(plan.site_infos):
         row = rows[info.line or 0]
@@ -69,7 +78,7 @@ def _count_sites(plan: Plan, threads: Sequence[ThreadState], rows) -> None:
                 row["bulk_bytes"] += moved
             continue
         for scope in range(3):
-            names = _NAMES[scope, Access(info.access)]
+            names = _MATRIX_LOAD if scope == 1 and _is_matrix_load(info.instruction) else _NAMES[scope, Access(info.access)]
             for column, name in enumerate(names):
                 value = sum(thread.sites[index].counts[4 * scope + column] for thread in threads)
                 if name is not None and value:

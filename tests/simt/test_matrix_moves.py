@@ -63,8 +63,8 @@ def test_transposed_lane_holds_two_neighbours_of_a_column():
 @pytest.mark.parametrize("pitch, ways", [(8, 1), (16, 2), (24, 1), (32, 4), (64, 8), (72, 1)])
 def test_each_matrix_takes_as_many_wavefronts_as_rows_meet_in_a_bank(pitch, ways):
     result = load(pitch)
-    line = next(row for row in result.by_line.values() if row.shared_load_requests)
-    assert (line.shared_load_requests, line.shared_load_bytes) == (1, 512)
+    line = next(row for row in result.by_line.values() if row.ldmatrix_requests)
+    assert (line.ldmatrix_requests, line.shared_load_bytes) == (1, 512)
     assert (line.shared_load_wavefronts, line.shared_load_excess) == (4 * ways, 4 * (ways - 1))
 
 

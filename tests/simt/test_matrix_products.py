@@ -14,6 +14,7 @@ DTYPES = {
 }  # fmt: skip
 # Relative to the largest sum of magnitudes: half a unit in the last place for each of at most 32 roundings.
 TOLERANCE = {"f16": 2**-10, "f32": 2**-19, "f64": 2**-48, "s32": 0}
+PARTS = {"tf32": 4, "f64": 1}  # HMMA.1684, DMMA.8x8x4 of one wmma.mma; two HMMA.16816 or IMMA.16816 of the others
 SHAPES = ("m16n16k16", "m32n8k16", "m8n32k16")
 WMMA = [
     *((shape, kinds) for shape in SHAPES for kinds in ("f32.f16.f32", "f16.f16.f16", "f32.f16.f16", "f16.f16.f32")),
@@ -209,7 +210,7 @@ def test_wmma_multiplies(shape, types, orders):
         d, result = run_wmma(shape, types, orders, a, b, c, padding, shared)
         assert not [f for f in result.diagnostics if not f.check.startswith(("coverage", "perf"))], result.diagnostics
         assert_product(d, a, b, c, (d_kind, a_kind, a_kind, c_kind))
-        assert (result.counters.tensor_instructions, result.counters.flops) == (1, 2 * m * n * k)
+        assert (result.counters.tensor_instructions, result.counters.flops) == (PARTS.get(a_kind, 2), 2 * m * n * k)
 
 
 def wmma_counters(shape, types, orders, padding=0, shared=False):
@@ -239,8 +240,25 @@ def test_wmma_loads_count_the_requests_of_the_machine_code(shape, types, orders,
 def test_wmma_reads_shared_halves_as_ldmatrix_does():
     copied = wmma_counters("m16n16k16", "f32.f16.f32", ("row", "col", "row", "row"), shared=True)
     # a, b: one LDSM.4 each, 16-byte rows 32 bytes apart, two of which meet in a bank; c: four requests of 64 bits.
-    assert copied.shared_load_requests == 1 + 1 + 4
+    assert (copied.ldmatrix_requests, copied.shared_load_requests) == (1 + 1, 4)
     assert copied.shared_load_wavefronts - copied.shared_load_excess == 4 + 4 + 8
+
+
+# Source: SASS by ptxas 13.5 for sm_90, LDSM of four tiles of halves or two of bytes; other loads LDS.
+@pytest.mark.parametrize(
+    "shape, types, orders, ldmatrix, loads",
+    [
+        ("m32n8k16", "f32.f16.f32", ("row", "row", "row", "row"), 2 + 1, 4),
+        ("m8n32k16", "f32.f16.f32", ("col", "col", "row", "row"), 1 + 2, 8),
+        ("m16n16k16", "f16.f16.f16", ("row", "row", "col", "row"), 1 + 1, 4),
+        ("m16n16k16", "s32.s8.s32", ("row", "col", "row", "row"), 1 + 1, 4),
+        ("m32n8k16", "s32.u8.s32", ("row", "row", "row", "row"), 2, 4 + 4),
+        ("m8n32k16", "s32.s8.s32", ("col", "col", "col", "row"), 2, 4 + 4),
+    ],
+)
+def test_wmma_loads_from_shared_memory_are_those_of_the_machine_code(shape, types, orders, ldmatrix, loads):
+    copied = wmma_counters(shape, types, orders, shared=True)
+    assert (copied.ldmatrix_requests, copied.shared_load_requests) == (ldmatrix, loads)
 
 
 WMMA_KERNEL = """#include <mma.h>

@@ -1,4 +1,4 @@
-"""Every launch of basic.cu against Nsight Compute on an H200, and its results against NumPy in float64.
+"""Every launch of basic.cu and gemm.cu against Nsight Compute on an H200, and its results against NumPy in float64.
 
 Requests and sectors, those of atomics too, are equal; Nsight's wavefronts lie between ours and 1.04 times ours, since the
 hardware counts waiting for other warps too. Occupancy from the rows' registers and shared bytes is compared in
@@ -18,16 +18,11 @@ from simt.events import Argument, Direction
 from simt.launch import Dim3, LaunchConfig
 from simt.launch_values import ArraySpec
 from simt.program import Program
-from tests.golden.basic_references import expected
+from tests.golden.ncu_references import expected
 
 HERE = Path(__file__).parent
-SOURCE = (HERE / "ncu" / "sm_90" / "basic.cu").read_text()
-# Four rows name basic.cu as their file although their kernels, made by a macro, are in gemm.cu.
-ROWS = [
-    row
-    for row in json.loads((HERE / "ncu" / "sm_90" / "truth.json").read_text())
-    if row["file"] == "basic.cu" and not row["kernel"].startswith("stream_")
-]
+RECORDED = HERE / "ncu" / "sm_90"
+ROWS = json.loads((RECORDED / "truth.json").read_text())
 GAPS = tomllib.loads((HERE / "gaps.toml").read_text())["gap"]
 EQUAL = (
     "global_load_requests", "global_load_sectors", "global_store_requests", "global_store_sectors",
@@ -56,9 +51,14 @@ def arguments_of(row):
     return found
 
 
+def file_of(row):
+    """Four rows name basic.cu although their kernels, which a macro makes, are in gemm.cu."""
+    return "gemm.cu" if row["kernel"].startswith("stream_") else row["file"]
+
+
 @functools.cache
-def program(kernel):
-    return Program.from_cuda(SOURCE, kernel=kernel, arch="sm_90", file_name="basic.cu")
+def program(kernel, file):
+    return Program.from_cuda((RECORDED / file).read_text(), kernel=kernel, arch="sm_90", file_name=file)
 
 
 @functools.cache
@@ -67,7 +67,7 @@ def launched(label):
     row = next(row for row in ROWS if row["label"] == label)
     arguments = arguments_of(row)
     config = LaunchConfig(Dim3.of(row["grid"]), Dim3.of(row["block"]))
-    return arguments, program(row["kernel"]).launch(config, arguments, checks=frozenset())
+    return arguments, program(row["kernel"], file_of(row)).launch(config, arguments, checks=frozenset())
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -1,4 +1,4 @@
-"""What every kernel of ncu/sm_90/basic.cu computes, in NumPy and float64.
+"""What every kernel of ncu/sm_90/basic.cu and gemm.cu computes, in NumPy and float64.
 
 `expected(kernel, arrays, scalars)` answers with {index of the array among the arguments: (values, scale)}: float64 values
 with NaN where the kernel writes nothing, and the size of the terms that were added up, against which an error counts.
@@ -152,6 +152,13 @@ def _softmax(x, out, rows, columns):
     return {1: _plain((e / e.sum(1, keepdims=True)).reshape(-1))}
 
 
+def _stream(x, out, n4, work):
+    made = x.astype(np.float64)
+    for _ in range(work):
+        made = made * np.float32(0.999) + np.float32(0.1)
+    return {1: (made, np.abs(x) + 0.1 * work)}
+
+
 _TABLE = {
     "vecadd": _vecadd, "vecadd_gridstride": _vecadd, "copy_stride": _copy_stride, "copy_offset": _copy_offset,
     "copy_f1": _copy(1), "copy_f2": _copy(2), "copy_f4": _copy(4), "aos_read": _aos, "soa_read": _soa,
@@ -162,7 +169,7 @@ _TABLE = {
     "div_warp": _diverging(lambda t: (t >> 5) & 1), "div_loop": _div_loop,
     "softmax_3pass": _softmax, "softmax_online": _softmax, "noop": dict,
 }  # fmt: skip
-_PREFIXES = {"gemm_": _gemm, "transpose_": _transpose, "reduce_": _reduce(1)}
+_PREFIXES = {"gemm_": _gemm, "transpose_": _transpose, "reduce_": _reduce(1), "stream_": _stream}
 
 
 def expected(kernel, arrays, scalars):
