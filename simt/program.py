@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,9 +23,7 @@ from simt.diagnostics import Diagnostic, Severity, diagnose
 from simt.events import ALL_CHECKS, Argument, Budget, Direction, LaunchResult, Status
 from simt.kernel_names import find_kernels, missing_kernel
 from simt.launch import LaunchConfig, check_launch
-from simt.nvrtc import Build, compile_cuda
 from simt.nvrtc_cache import cache_folder
-from simt.nvrtc_log import KernelResources
 from simt.ptx.lexer import PtxSyntaxError
 from simt.ptx.lines import student_line
 from simt.ptx.parser import parse
@@ -33,6 +32,10 @@ from simt.runner.arguments import check_arguments
 from simt.runner.launch import Kernel, Raw, check_bits, run
 from simt.runner.report import read_diagnostics, read_printed, read_trace
 from simt.runner.tally import tally
+
+if TYPE_CHECKING:
+    from simt.nvrtc import Build
+    from simt.nvrtc_log import KernelResources
 
 __all__ = ["BuildFailed", "Program"]
 
@@ -85,6 +88,8 @@ class Program:
         Raises:
             BuildFailed: it does not compile, or there is no such kernel.
         """
+        from simt.nvrtc import compile_cuda
+
         expressions = (name_expression,) if name_expression else ()
         build = compile_cuda(source, arch=arch, name_expressions=expressions, **options)
         if not build.ok:

@@ -17,6 +17,8 @@ def main() -> None:
     sys.path.insert(0, setup["root"])
     # The parent's cache folder: an empty environment names none.
     os.environ["WARPWISE_CACHE"] = setup["cache"]
+    # NumPy's own threads are of no use to a launch and cost more to start than NumPy takes to load.
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"
     from simt.sandbox import serve
 
     worker = _Worker(setup)
