@@ -19,8 +19,9 @@ from typing import TypeVar
 from grader.devices.base import CASE_BUDGET, Device, DeviceLost, DeviceMissing
 from grader.devices.checked import Checked
 from grader.model import Compiled, RunResult, Timing, TimingPair, TimingPlan
-from grader.worker.cpus import available_cpus, cpu_slots
+from grader.worker.cpus import cpu_slots
 from grader.worker.wire import Launch, WireProblem, pack_launch, unpack_result, unpack_timing
+from simt.cpus import available_cpus
 from simt.events import Argument, Budget
 from simt.launch import LaunchConfig
 from simt.nvrtc_cache import cache_folder

@@ -7,7 +7,6 @@ the order of blocks run on one thread in block order, so that every run gives th
 from __future__ import annotations
 
 import ctypes
-import os
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -18,6 +17,7 @@ from simt.codegen.jit import Code, compile_ir
 from simt.codegen.lower import lower
 from simt.codegen.plan import Plan
 from simt.codegen.runtime import Runtime, runtime
+from simt.cpus import available_cpus
 from simt.engine.block import Outcome
 from simt.engine.state import ATOMIC_TYPES, Access, CheckBit, SiteFlag
 from simt.events import Argument, Budget
@@ -25,7 +25,7 @@ from simt.ptx.syntax import Instruction, Special
 from simt.runner.buffers import Memory, bind
 from simt.runner.states import LaunchState, ThreadState
 
-__all__ = ["Kernel", "Raw", "check_bits", "run", "usable_cores"]
+__all__ = ["Kernel", "Raw", "check_bits", "run"]
 
 CALL_FUEL = 4_000_000  # warp instructions of one native call, some tens of milliseconds
 SLICE = 100_000  # warp instructions of a warp's turn
@@ -98,18 +98,6 @@ def check_bits(checks: frozenset[str], want_writers: bool) -> int:
     return value
 
 
-def usable_cores() -> int:
-    """Cores this process may use: affinity and the cgroup's quota, at least 1."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
-    try:
-        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
-        if quota != "max":
-            cores = min(cores, max(1, int(quota) // int(period)))
-    except (OSError, ValueError):
-        return max(1, cores)
-    return max(1, cores)
-
-
 def _order_matters(plan: Plan) -> bool:
     """Whether the order of blocks or lanes may show in a result."""
     instructions = [i for block in plan.cfg.blocks for i in block.instructions]
@@ -145,7 +133,7 @@ def run(
     plan = kernel.plan
     if checks & CheckBit.RACE_GLOBAL or trace or _order_matters(plan):
         threads = 1
-    wanted = min(threads or usable_cores(), grid[0] * grid[1] * grid[2])
+    wanted = min(threads or available_cpus(), grid[0] * grid[1] * grid[2])
     if checks & CheckBit.SYNCCHECK and plan.is_asynchronous:
         checks |= CheckBit.FLIGHTS
     launch = LaunchState(plan, grid, block, shared_bytes, checks)

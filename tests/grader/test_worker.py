@@ -235,7 +235,6 @@ device.run(built, LaunchConfig(Dim3(1), Dim3(32)), (Argument("y", Direction.INOU
 """
 
 
-@pytest.mark.skipif(not Path("/proc").exists(), reason="reads /proc")
 @pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGKILL, signal.SIGTERM])
 def test_no_worker_outlives_its_parent(signal_number):
     parent = subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
