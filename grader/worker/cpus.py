@@ -20,6 +20,7 @@ __all__ = ["cpu_slots", "slots_folder"]
 WAIT_SECONDS = 60.0  # after which a job runs anyway: a stuck process must not stop everybody
 POLL_SECONDS = 0.03
 ENVIRONMENT = "WARPWISE_SLOTS"
+MOST_THREADS = "WARPWISE_JOB_THREADS"  # of one job; a pool that fills the machine with jobs sets it to 1
 
 
 def slots_folder() -> Path:
@@ -30,13 +31,14 @@ def slots_folder() -> Path:
 
 @contextlib.contextmanager
 def cpu_slots() -> Iterator[int]:
-    """Holds one slot, and as many more as are free; yields how many threads a job may use.
+    """Holds one slot, and as many more as are free and a job may have; yields how many threads it may use.
 
     Waits for the first one. Where lock files cannot be had the job runs with what the process may use.
     """
     held: list = []
+    most = int(os.environ.get(MOST_THREADS) or available_cpus())
     try:
-        yield len(_take(held)) or available_cpus()
+        yield len(_take(held, most)) or min(most, available_cpus())
     finally:
         for lock in held:
             lock.release()
@@ -47,7 +49,7 @@ def _is_ours(folder: Path) -> bool:
     return not hasattr(os, "getuid") or (folder.lstat().st_uid == os.getuid() and not folder.is_symlink())
 
 
-def _take(held: list) -> list:
+def _take(held: list, most: int) -> list:
     from filelock import FileLock, Timeout
 
     folder = slots_folder()
@@ -61,6 +63,8 @@ def _take(held: list) -> list:
     deadline = time.monotonic() + WAIT_SECONDS
     while not held and time.monotonic() < deadline:
         for lock in free:
+            if len(held) >= most:
+                break
             try:
                 lock.acquire(timeout=0)
                 held.append(lock)

@@ -263,6 +263,14 @@ def test_a_job_takes_what_processors_are_free(tmp_path, monkeypatch):
         assert again == 3
 
 
+def test_a_pool_of_jobs_gives_each_one_processor(tmp_path, monkeypatch):
+    monkeypatch.setenv(cpus.ENVIRONMENT, str(tmp_path / "slots"))
+    monkeypatch.setenv(cpus.MOST_THREADS, "1")
+    monkeypatch.setattr(cpus, "available_cpus", lambda: 2)
+    with cpus.cpu_slots() as first, cpus.cpu_slots() as second:
+        assert (first, second) == (1, 1)
+
+
 def test_two_jobs_share_the_processors(tmp_path, monkeypatch):
     monkeypatch.setenv(cpus.ENVIRONMENT, str(tmp_path))
     monkeypatch.setattr(cpus, "available_cpus", lambda: 1)
