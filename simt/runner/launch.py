@@ -115,6 +115,34 @@ def _reads_clock(instruction: Instruction) -> bool:
     return any(isinstance(o, Special) and o.name.startswith(("%clock", "%globaltimer")) for o in instruction.operands)
 
 
+def launch_state(
+    kernel: Kernel,
+    grid: Sequence[int],
+    block: Sequence[int],
+    shared_bytes: int,
+    memory: Memory,
+    *,
+    checks: int,
+    budget: Budget,
+    trace: int,
+) -> LaunchState:
+    """The `Launch` record of a grid, ready for native threads to claim its blocks."""
+    code, plan = kernel.full_address(), kernel.plan
+    launch = LaunchState(plan, grid, block, shared_bytes, checks)
+    launch.set_memory(memory, budget.printf_bytes, trace)
+    launch.record.full_code = code
+    launch.record.spins = int(plan.spins)
+    if plan.waiting:
+        access = plan.waiting[0][0]
+        launch.record.spin_site = plan.sites.get(id(access), -1)
+        launch.record.spin_is_lock = int(access.name == "atom")
+        launch.set_waiting({index for _, loop in plan.waiting for index in loop.blocks})
+    launch.record.slice = min(SPIN_SLICE if plan.spins else SLICE, max(budget.warp_instructions, 1))
+    if kernel.masked is not None:
+        launch.record.masked_code = kernel.masked_address()
+    return launch
+
+
 def run(
     kernel: Kernel,
     grid: Sequence[int],
@@ -129,29 +157,18 @@ def run(
     constants: dict[str, bytes] | None = None,
 ) -> Raw:
     """Runs the whole grid, or until a finding, a budget or the clock ends it."""
-    code = kernel.full_address()
+    kernel.full_address()  # which fills the plan's sites
     plan = kernel.plan
     if checks & CheckBit.RACE_GLOBAL or trace or _order_matters(plan):
         threads = 1
     wanted = min(threads or available_cpus(), grid[0] * grid[1] * grid[2])
     if checks & CheckBit.SYNCCHECK and plan.is_asynchronous:
         checks |= CheckBit.FLIGHTS
-    launch = LaunchState(plan, grid, block, shared_bytes, checks)
     memory = bind(
         plan, arguments, want_writers=bool(checks & CheckBit.WRITERS), races=bool(checks & CheckBit.RACE_GLOBAL),
         constants=constants,
     )
-    launch.set_memory(memory, budget.printf_bytes, trace)
-    launch.record.full_code = code
-    launch.record.spins = int(plan.spins)
-    if plan.waiting:
-        access = plan.waiting[0][0]
-        launch.record.spin_site = plan.sites.get(id(access), -1)
-        launch.record.spin_is_lock = int(access.name == "atom")
-        launch.set_waiting({index for _, loop in plan.waiting for index in loop.blocks})
-    launch.record.slice = min(SPIN_SLICE if plan.spins else SLICE, max(budget.warp_instructions, 1))
-    if kernel.masked is not None:
-        launch.record.masked_code = kernel.masked_address()
+    launch = launch_state(kernel, grid, block, shared_bytes, memory, checks=checks, budget=budget, trace=trace)
     states = [ThreadState(launch, index) for index in range(wanted)]
     started = time.perf_counter()
     meter = _Meter(budget, started + budget.seconds)
