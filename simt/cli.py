@@ -1,7 +1,8 @@
 """`python -m simt`: run a kernel file without a GPU, or list what PTX runs.
 
 Exit status of `run`: 0 ran and clean, 1 findings (also a launch or a launch file that is refused), 2 did not compile,
-3 not supported, 4 stopped by a budget, 5 internal failure. A command line that cannot be read exits with 2 as well.
+3 not supported, 4 stopped by a budget, 5 internal failure. A command line that cannot be read exits with 2 as well, and so
+does a kernel or a launch file, whose status in JSON is `unreadable`.
 """
 
 from __future__ import annotations

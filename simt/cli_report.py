@@ -29,6 +29,7 @@ _WORDS = {
     Status.NOT_SUPPORTED: "not supported",
     Status.REJECTED: "refused before anything ran",
     Status.BUILD_FAILED: "did not compile",
+    Status.UNREADABLE: "nothing ran: a file cannot be read",
 }
 
 

@@ -18,7 +18,14 @@ from simt.arch import UnknownArch, arch
 from simt.counters import Counters, add
 from simt.diagnostics import Diagnostic, Severity, diagnose
 from simt.events import ALL_CHECKS, Argument, Budget, Direction, LaunchResult, Status
-from simt.launch_file import ArgumentSpec, LaunchFile, LaunchFileError, LaunchSpec, read_launch_file
+from simt.launch_file import (
+    ArgumentSpec,
+    LaunchFile,
+    LaunchFileError,
+    LaunchFileUnreadable,
+    LaunchSpec,
+    read_launch_file,
+)
 from simt.launch_values import ValueSpecError
 from simt.program import BuildFailed, Program
 
@@ -32,6 +39,7 @@ EXIT = {
     Status.STOPPED: 1,
     Status.REJECTED: 1,
     Status.BUILD_FAILED: 2,
+    Status.UNREADABLE: 2,
     Status.NOT_SUPPORTED: 3,
     Status.BUDGET: 4,
 }
@@ -120,13 +128,16 @@ def run_files(kernel: Path, launch: Path, options: RunOptions = RunOptions()) ->
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         message = f"cannot read the kernel {kernel}: {reason}"
-        found = diagnose("compile.error", message, help="give the path of a .cu or .ptx file")
-        return replace(empty, status=Status.BUILD_FAILED, diagnostics=(found,))
+        found = diagnose("host.unreadable", message, help=f"give the path of a .cu or .ptx file, as seen from {Path.cwd()}")
+        return replace(empty, status=Status.UNREADABLE, diagnostics=(found,))
     empty = replace(empty, source="" if kernel.suffix == ".ptx" else source)
     try:
         file = read_launch_file(launch)
         name = options.arch or file.arch or DEFAULT_ARCH
         arch(name)
+    except LaunchFileUnreadable as error:
+        found = diagnose("host.unreadable", str(error), help=error.help)
+        return replace(empty, status=Status.UNREADABLE, diagnostics=(found,))
     except LaunchFileError as error:
         return replace(empty, diagnostics=(diagnose("launch.file", str(error), help=error.help),))
     except UnknownArch as error:

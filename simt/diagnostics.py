@@ -120,6 +120,7 @@ def _rows() -> tuple[Check, ...]:
         Check("host.arg-width", "HO003", warning, "argument wider than the parameter"),
         Check("host.arg-count", "HO004", error, "another number of arguments than parameters"),
         Check("host.non-contiguous", "HO005", error, "array is not C-contiguous"),
+        Check("host.unreadable", "HO006", error, "file that cannot be read"),
         Check("compile.error", "CO001", error, "does not compile"),
         Check("compile.warning", "CO002", warning, "the compiler warns"),
         Check("compile.static-shared-limit", "CO003", error, "static shared memory over 48 KiB"),

@@ -66,6 +66,7 @@ class Status(enum.StrEnum):
     NOT_SUPPORTED = "not_supported"
     REJECTED = "rejected"  # launch or arguments refused before anything ran
     BUILD_FAILED = "build_failed"
+    UNREADABLE = "unreadable"  # of a whole command: a file it was given cannot be read
 
 
 @dataclass(frozen=True, slots=True)

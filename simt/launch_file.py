@@ -36,7 +36,10 @@ from simt.events import Direction
 from simt.launch import Dim3, LaunchConfig
 from simt.launch_values import DTYPES, ArraySpec, ValueSpecError, literal, scalar
 
-__all__ = ["ArgumentSpec", "LaunchFile", "LaunchFileError", "LaunchSpec", "read_launch_file", "read_launch_text"]
+__all__ = [
+    "ArgumentSpec", "LaunchFile", "LaunchFileError", "LaunchFileUnreadable", "LaunchSpec", "read_launch_file",
+    "read_launch_text",
+]
 
 LAUNCH_KEYS = (
     "kernel", "name_expression", "grid", "block", "shared_bytes", "max_dynamic_shared", "cluster", "cooperative",
@@ -53,6 +56,10 @@ class LaunchFileError(ValueError):
     def __init__(self, message: str, help: str = ""):
         super().__init__(message)
         self.help = help
+
+
+class LaunchFileUnreadable(LaunchFileError):
+    """There is no such launch file, or it is no text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +117,8 @@ def read_launch_file(path: str | Path) -> LaunchFile:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise LaunchFileError(f"cannot read the launch file {path}: {reason}", "give --launch the path of a .toml file") from None
+        help = f"give --launch the path of a .toml file, as seen from {Path.cwd()}"
+        raise LaunchFileUnreadable(f"cannot read the launch file {path}: {reason}", help) from None
     return read_launch_text(text, path.parent)
 
 

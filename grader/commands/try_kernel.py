@@ -62,7 +62,8 @@ def _text(path: str) -> str:
     try:
         return sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise Refusal(f"{path} cannot be read: {error}", "give a text file with one CUDA kernel") from error
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise Refusal(f"{path} cannot be read: {reason}", f"give the path of a text file, as seen from {Path.cwd()}") from error
 
 
 def _json(path: str) -> object:

@@ -283,16 +283,22 @@ def test_bad_launch_says_what_and_what_next(files, capsys, change, status, says)
     assert says in first["message"] and first["help"]
 
 
-def test_missing_kernel_file_is_named(tmp_path, capsys):
-    (tmp_path / "launch.toml").write_text(SAXPY_TOML)
-    status = main(["run", str(tmp_path / "none.cu"), "--launch", str(tmp_path / "launch.toml")])
-    assert status == 2 and "none.cu: No such file" in capsys.readouterr().out
-
-
-def test_missing_launch_file_is_named(files, capsys):
+@pytest.mark.parametrize("missing", ["kernel", "launch file"])
+def test_missing_file_is_unreadable_and_named_with_its_folder(missing, files, capsys):
     arguments = files(SAXPY, SAXPY_TOML)
-    status = main([*arguments[:3], "nowhere.toml"])
-    assert status == 1 and "nowhere.toml: No such file" in capsys.readouterr().out
+    arguments[1 if missing == "kernel" else 3] = "nowhere.cu"
+    status, found = report(capsys, arguments)
+    assert (status, found["status"], found["blocks_run"]) == (2, "unreadable", 0)
+    (only,) = found["diagnostics"]
+    assert only["check"] == "host.unreadable" and f"{missing} nowhere.cu: No such file" in only["message"]
+    assert str(Path.cwd()) in only["help"]
+
+
+def test_missing_file_is_not_said_to_fail_to_compile(files, capsys):
+    arguments = files(SAXPY, SAXPY_TOML)
+    status = main([*arguments[:1], "nowhere.cu", *arguments[2:]])
+    said = capsys.readouterr().out
+    assert status == 2 and "cannot be read" in said and "compile" not in said
 
 
 @pytest.mark.parametrize(
