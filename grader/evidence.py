@@ -9,11 +9,10 @@ import numpy as np
 from grader.attempt import Attempt
 from grader.compile import BuildProblem, compile_text
 from grader.devices.base import Device
-from grader.measure import measure
-from grader.model import Case, Compiled, Exercise, KernelAnswer, Resources, Role, TimedKernel, Timing, Verdict
+from grader.measure import Measured, measure
+from grader.model import Case, Compiled, Exercise, KernelAnswer, Resources, Role, TimedKernel, Verdict
 from grader.notebook.literals import launch_config, launch_spec
 from grader.preparing import ExerciseFault, Prepared
-from grader.running import CaseRun
 from grader.score import Evidence, needs
 from simt.counters import Counters, add
 from simt.events import Budget, Status
@@ -34,9 +33,10 @@ def evidence_of(
     built = tries[-1].compiled if tries else None
     if not results or built is None:
         return None
-    wanted = needs(exercise) if all(one.verdict is Verdict.PASS for one in tries) else frozenset()
+    wanted = _wanted(exercise, device) if all(one.verdict is Verdict.PASS for one in tries) else frozenset()
     baseline = _baseline(exercise, built, measured) if wanted & {"baseline", "timing"} else None
     prepared = runs[-1].prepared
+    timed = _timing(exercise, device, baseline, tries[-1]) if "timing" in wanted else Measured()
     return Evidence(
         counters=add(*(result.counters for result in results)) if "counters" in device.capabilities else None,
         resources=built.resources,
@@ -47,9 +47,16 @@ def evidence_of(
         output_bytes=_total(exercise, prepared, Role.OUT, "nbytes"),
         input_bytes=_total(exercise, prepared, Role.IN, "nbytes"),
         baseline=_baseline_counters(device, baseline, prepared, budget) if "baseline" in wanted else None,
-        timing=_timing(device, baseline, built, runs[-1]) if "timing" in wanted else None,
+        timing=timed.timing,
+        timing_findings=timed.findings,
         resources_for=lambda arch: _resources_for(exercise, built, arch),
     )
+
+
+def _wanted(exercise: Exercise, device: Device) -> frozenset[str]:
+    """What goals need; where a device can time, a speed-up is shown also where no goal asks for it."""
+    shows = exercise.timed is not None and exercise.baseline is not None and "timing" in device.capabilities
+    return needs(exercise) | (frozenset({"timing"}) if shows else frozenset())
 
 
 def _total(exercise: Exercise, prepared: Prepared, role: Role, attribute: str) -> int:
@@ -79,10 +86,11 @@ def _baseline_counters(
     return result.counters
 
 
-def _timing(device: Device, baseline: TimedKernel | None, student: Compiled, run: CaseRun) -> Timing | None:
-    if baseline is None:
-        return None
-    return measure(device, baseline, TimedKernel(student, run.config), run.prepared.arguments)
+def _timing(exercise: Exercise, device: Device, baseline: TimedKernel | None, one: Attempt) -> Measured:
+    spec = one.job.launch
+    if baseline is None or exercise.baseline is None or one.compiled is None or spec is None:
+        return Measured()
+    return measure(device, exercise, (baseline.compiled, launch_spec(exercise.baseline[1])), (one.compiled, spec))
 
 
 def _resources_for(exercise: Exercise, student: Compiled, arch: str) -> Resources | None:

@@ -1,28 +1,250 @@
-"""How much faster than the baseline: asks the device for a timing of the measured case.
+"""How much faster than the baseline: rounds of paired launches on a device, verified and judged here.
 
-The protocol itself (pairs, order, fresh contents) is the device's; a device that cannot tell says None, and the goal
-is then not measured.
+The device only reads times. Contents are drawn from a seed that it gets for each round; expected outputs, thresholds and
+what follows stay in this process.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 
-from grader.devices.base import Device
-from grader.model import TimedKernel, Timing, TimingPair, TimingPlan
-from simt.events import Argument
+import numpy as np
 
-__all__ = ["measure"]
+from grader.devices.base import Device, DeviceLost
+from grader.model import (
+    Basis,
+    Case,
+    Compiled,
+    Exercise,
+    LaunchSpec,
+    Role,
+    RunResult,
+    TimedKernel,
+    Timing,
+    TimingPair,
+    TimingPlan,
+)  # fmt: skip
+from grader.notebook.literals import limit_value
+from grader.preparing import Prepared, launch_findings, prepare_case
+from grader.timing.calibration import Calibrated, Calibration, load_calibration
+from grader.timing.contents import fresh_inputs
+from grader.timing.decision import faster_than_physics
+from grader.timing.lock import GpuBusy
+from grader.timing.plan import schedule
+from grader.timing.rounds import Outcome, judge_rounds
+from grader.timing.tools import tools_for
+from grader.timing.trace import CheckedLaunch, Trace
+from grader.verify import call_with, verify
+from simt.counters import Counters
+from simt.diagnostics import Diagnostic, diagnose
+from simt.events import Argument, Direction, LaunchResult, Status
 
-PLAN = TimingPlan()
+__all__ = ["Measured", "measure", "timed_case", "timed_pair", "verified_round"]
+
+TIMED = "the timed case"
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A timing, and what speaks against the kernel that was timed; neither where the device cannot time."""
+
+    timing: Timing | None = None
+    findings: tuple[Diagnostic, ...] = ()
+
+
+NOTHING = Measured()
+
+
+def timed_case(exercise: Exercise) -> Case | None:
+    """The case that a GPU times, seeded anew each time; None where the exercise has none."""
+    if exercise.timed is None:
+        return None
+    return Case(TIMED, exercise.timed.sizes, seed=secrets.randbits(62), measured=True)
 
 
 def measure(
     device: Device,
-    baseline: TimedKernel,
-    student: TimedKernel,
-    arguments: Sequence[Argument],
-    plan: TimingPlan = PLAN,
-) -> Timing | None:
-    """The student's speed-up over `baseline` on `device`; None where it cannot be had."""
-    return device.time(TimingPair(baseline, student, tuple(arguments)), plan)
+    exercise: Exercise,
+    baseline: tuple[Compiled, LaunchSpec],
+    student: tuple[Compiled, LaunchSpec],
+) -> Measured:
+    """The student's speed-up over `baseline` on `device`, with every checked launch verified.
+
+    Args:
+        device: where it is timed.
+        exercise: its row; `timed` says on which sizes.
+        baseline: machine code and launch as written.
+        student: likewise.
+    """
+    case = timed_case(exercise)
+    if case is None or not device.capabilities & {"timing", "estimates"}:
+        return NOTHING
+    findings = launch_findings(student[1], case, student[0].arch)[1]
+    if findings:
+        return Measured(None, findings)
+    rounds = _Rounds(device, exercise, case, baseline, student)
+    try:
+        return rounds.measured()
+    except GpuBusy as busy:
+        return Measured(_no_timing(device, case, f"{busy}"))
+    except DeviceLost as lost:
+        check = "runtime.budget" if lost.timed_out else "runtime.trap"
+        return Measured(None, (diagnose(check, f"in {TIMED} the kernel ended the process it ran in: {lost}"),))
+
+
+def timed_pair(
+    exercise: Exercise, case: Case, baseline: tuple[Compiled, LaunchSpec], student: tuple[Compiled, LaunchSpec]
+) -> tuple[TimingPair, Prepared]:
+    """What a device is given to time, and the inputs and reference behind it."""
+    prepared = prepare_case(exercise, case)
+    arms = []
+    for compiled, launch in (baseline, student):
+        config, findings = launch_findings(launch, case, compiled.arch)
+        assert config is not None and not findings, f"{exercise.id}: {findings}"
+        arms.append(TimedKernel(compiled, config))
+    kept = exercise.timed.kept if exercise.timed else ()
+    fresh = tuple(a.name for a in prepared.arguments if _changes(a) and a.name not in kept)
+    return TimingPair(arms[0], arms[1], prepared.arguments, fresh, tools_for(student[0].arch)), prepared
+
+
+def _changes(argument: Argument) -> bool:
+    value = argument.value
+    return isinstance(value, np.ndarray) and value.dtype.kind == "f" and argument.direction is not Direction.OUT
+
+
+def verified_round(
+    exercise: Exercise, pair: TimingPair, prepared: Prepared, trace: Trace, pairs: int
+) -> tuple[Diagnostic, ...]:
+    """Findings about the checked launches of a round; the first wrong launch says enough."""
+    steps = schedule(TimingPlan(pairs=pairs, seed=trace.seed))
+    for launch in trace.checked:
+        found = _verified(exercise, pair, prepared, launch, steps[launch.sample].nonce)
+        if found:
+            return found
+    return ()
+
+
+def _verified(
+    exercise: Exercise, pair: TimingPair, prepared: Prepared, launch: CheckedLaunch, nonce: int
+) -> tuple[Diagnostic, ...]:
+    """Findings about one launch, whose inputs are made again here."""
+    inputs = fresh_inputs(prepared.inputs, pair.fresh, nonce, launch.copy)
+    want = call_with(exercise.reference, inputs, prepared.case.sizes)  # type: ignore[arg-type]
+    tolerances = exercise.timed.tolerance if exercise.timed else {}
+    held = replace(exercise, tolerance={**exercise.tolerance, **tolerances})
+    check = verify(held, _as_result(launch), want, pair.student.config, pair.student.compiled)
+    return tuple(replace(finding, message=f"in a timed launch: {finding.message}") for finding in check.diagnostics)
+
+
+def _as_result(launch: CheckedLaunch) -> RunResult:
+    return LaunchResult(Status.OK, dict(launch.outputs), Counters(), {}, (), 1, 1, 0)
+
+
+@dataclass(slots=True)
+class _Rounds:
+    """The rounds of one student's kernel."""
+
+    device: Device
+    exercise: Exercise
+    case: Case
+    baseline: tuple[Compiled, LaunchSpec]
+    student: tuple[Compiled, LaunchSpec]
+    findings: list[Diagnostic] = field(default_factory=list)
+
+    def measured(self) -> Measured:
+        """Everything that the rounds say."""
+        pair, prepared = timed_pair(self.exercise, self.case, self.baseline, self.student)
+        first = self._round(pair, prepared, False)
+        if first is None or isinstance(first, Timing):
+            return Measured(first and replace(first, sizes=dict(self.case.sizes)))
+        calibration = load_calibration(first.device, first.driver)
+        known = calibration.of(self.exercise.id, self.case.sizes) if calibration else None
+        given: Iterator[Trace] = iter((first,))
+        outcome = judge_rounds(
+            lambda fresh: next(given, None) or self._trace(pair, prepared, fresh),
+            [limit for limit in self._thresholds() if not known or limit not in known.thresholds_off],
+            known.baseline_ns if known else None,
+        )
+        if not outcome.statistics.used:
+            return Measured(None, tuple(self.findings))
+        return Measured(self._timing(outcome, prepared, calibration, known), tuple(self.findings))
+
+    def _thresholds(self) -> list[float]:
+        goals = [goal for goal in self.exercise.goals if goal.metric == "speedup"]
+        return [limit_value(goal.limit, self.case.sizes) for goal in goals]
+
+    def _trace(self, pair: TimingPair, prepared: Prepared, fresh: bool) -> Trace:
+        trace = self._round(pair, prepared, fresh)
+        assert isinstance(trace, Trace), "a device that measured once measures again"
+        return trace
+
+    def _round(self, pair: TimingPair, prepared: Prepared, fresh: bool) -> Trace | Timing | None:
+        """One round, verified; outputs are let go of."""
+        plan = TimingPlan(seed=secrets.randbits(62), fresh_process=fresh)
+        trace = self.device.time(pair, plan)
+        if not isinstance(trace, Trace):
+            return trace
+        found = (*trace.findings, *verified_round(self.exercise, pair, prepared, trace, plan.pairs))
+        self.findings += [finding for finding in found if finding not in self.findings]
+        return replace(trace, checked=(), findings=found)
+
+    def _timing(
+        self, outcome: Outcome, prepared: Prepared, calibration: Calibration | None, known: Calibrated | None
+    ) -> Timing:
+        statistics, trace = outcome.statistics, outcome.traces[-1]
+        rate, unit, limit = self._rate(statistics.student_ns, prepared, calibration)
+        return Timing(
+            ratio=statistics.ratio,
+            low=statistics.low,
+            high=statistics.high,
+            baseline_ns=statistics.baseline_ns,
+            student_ns=statistics.student_ns,
+            basis=Basis.MEASURED,
+            device=trace.device,
+            pairs_used=statistics.used,
+            pairs_dropped=statistics.dropped,
+            sizes=dict(self.case.sizes),
+            rounds=len(outcome.traces),
+            copies=statistics.copies,
+            floor_ns=statistics.floor_ns,
+            clock_mhz=statistics.clock_mhz,
+            rate=rate,
+            rate_unit=unit,
+            share=rate / limit if limit else None,
+            off=known.thresholds_off if known else (),
+            borderline=outcome.borderline,
+            problem=outcome.problem,
+            suspect=faster_than_physics(
+                statistics.student_ns, _least_bytes(self.exercise, prepared, trace.l2_bytes), trace.peak_bandwidth
+            ),
+        )
+
+    def _rate(
+        self, student_ns: float, prepared: Prepared, calibration: Calibration | None
+    ) -> tuple[float, str, float | None]:
+        """What the kernel does a second, its unit, and the most that this device was measured to do."""
+        flops = self.exercise.timed.flops if self.exercise.timed else ""
+        if flops:
+            done = limit_value(flops, self.case.sizes)
+            return done / student_ns, "GFLOP/s", calibration.gflops if calibration else None
+        moved = _least_bytes(self.exercise, prepared, 0)
+        return moved / student_ns, "GB/s", calibration.copy_gbs if calibration else None
+
+
+def _least_bytes(exercise: Exercise, prepared: Prepared, l2_bytes: int) -> int:
+    """Bytes that any right kernel moves: inputs read, outputs written.
+
+    What was written may still lie in the L2 cache when the kernel ends. An array that is read and written counts once,
+    since a kernel need not read what it overwrites.
+    """
+    sizes = {a.name: a.value.nbytes for a in prepared.arguments if isinstance(a.value, np.ndarray)}
+    read = sum(sizes[p.name] for p in exercise.params if p.role is Role.IN)
+    written = sum(sizes[p.name] for p in exercise.params if p.role in (Role.OUT, Role.INOUT))
+    return read + max(0, written - l2_bytes)
+
+
+def _no_timing(device: Device, case: Case, problem: str) -> Timing:
+    """A timing that was not taken."""
+    return Timing(0.0, 0.0, 0.0, 0.0, 0.0, Basis.MEASURED, device.name, sizes=dict(case.sizes), problem=problem)

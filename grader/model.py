@@ -12,6 +12,7 @@ from datetime import datetime
 
 import numpy as np
 
+from grader.model_timing import Basis, Timing, TimingPlan
 from simt.counters import Counters
 from simt.diagnostics import Diagnostic
 from simt.events import Argument, LaunchResult
@@ -20,7 +21,8 @@ from simt.launch import LaunchConfig
 __all__ = [
     "Answer", "Basis", "Case", "CaseResult", "Compiled", "Exercise", "Fault", "Goal", "GoalResult", "GoalState",
     "KernelAnswer", "LaunchAnswer", "LaunchSpec", "Param", "Question", "Report", "Resources", "Role", "RunResult",
-    "Submission", "TimedKernel", "Timing", "TimingPair", "TimingPlan", "Tolerance", "Unreadable", "ValueAnswer", "Verdict",
+    "Submission", "Timed", "TimedKernel", "Timing", "TimingPair", "TimingPlan", "Tolerance", "Unreadable", "ValueAnswer",
+    "Verdict",
 ]
 
 
@@ -71,6 +73,23 @@ class Case:
     seed: int = 0
     hidden: bool = False
     measured: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """The case that a GPU times, and that no simulator runs in full: large enough for at least ten empty launches.
+
+    Attributes:
+        sizes: as a `Case` has them.
+        flops: that any right kernel does, an expression over the sizes; "" where the memory is what limits it.
+        kept: float inputs whose contents do not change from launch to launch, because their values mean something.
+        tolerance: in place of the exercise's, where an error grows with the sizes.
+    """
+
+    sizes: Mapping[str, int]
+    flops: str = ""
+    kept: tuple[str, ...] = ()
+    tolerance: Mapping[str, Tolerance] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +180,7 @@ class Exercise:
         reference: (**inputs, sizes) -> {name: float64 or exact array} for OUT and INOUT params.
         requires: device capabilities such as "simulator" or "sm_90"; nobody asks which device it is.
         baseline: CUDA text and launch that `speedup` compares with.
+        timed: what a GPU times it on; None where nothing is timed.
         policy: PTX permissions an exercise grants: "device_globals", "special_registers"…
         core: core or stretch; `minutes` is the planned time.
     """
@@ -179,6 +199,7 @@ class Exercise:
     hints: tuple[str, ...] = ()
     requires: frozenset[str] = frozenset()
     baseline: tuple[str, Mapping[str, object]] | None = None
+    timed: Timed | None = None
     faults: tuple[Fault, ...] = ()
     policy: frozenset[str] = frozenset()
     core: bool = True
@@ -262,41 +283,17 @@ class TimedKernel:
 
 @dataclass(frozen=True, slots=True)
 class TimingPair:
-    """Baseline and student's kernel over the same arguments."""
+    """Baseline and student's kernel over the same arguments.
+
+    `fresh` names the inputs whose contents every launch draws anew; `tools` is what `grader.timing.tools` compiled for
+    the device.
+    """
 
     baseline: TimedKernel
     student: TimedKernel
     arguments: tuple[Argument, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class TimingPlan:
-    """How a pair is timed: `pairs` samples in an order drawn from `seed`, after `warm_up` more that do not count."""
-
-    pairs: int = 40
-    seed: int = 0
-    warm_up: int = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Timing:
-    """A speed-up against the baseline: ratio with its interval, both medians in ns, and what it rests on."""
-
-    ratio: float
-    low: float
-    high: float
-    baseline_ns: float
-    student_ns: float
-    basis: Basis
-    device: str
-    pairs_used: int = 0
-    pairs_dropped: int = 0
-
-
-class Basis(enum.StrEnum):
-    MEASURED = "measured"
-    ESTIMATED = "estimated"
-    COUNTED = "counted"
+    fresh: tuple[str, ...] = ()
+    tools: Compiled | None = None
 
 
 class GoalState(enum.StrEnum):

@@ -172,6 +172,9 @@ def _grade_kernels(
     if verdict is Verdict.PASS and ran < planned:
         raise RuntimeError(f"{ran} of {planned} cases ran")
     evidence = evidence_of(exercise, device, _measured(cases), tries, budget)
+    if evidence and evidence.timing_findings:
+        findings = (*findings, *evidence.timing_findings)
+        verdict = worst([verdict, *map(verdict_of, evidence.timing_findings)])
     report = _report(exercise, verdict, findings, tries, evidence, _measured(cases))
     skipped = f"{planned - ran} of {planned} cases were not run after this" if 0 < ran < planned else ""
     return replace(report, digest=submission.digest, message=skipped)

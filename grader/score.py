@@ -12,13 +12,14 @@ from dataclasses import dataclass
 
 from grader.model import Basis, Exercise, Goal, GoalResult, GoalState, Resources, Timing, Verdict
 from grader.notebook.literals import limit_value
+from grader.timing.decision import Decision, decide
 from simt.counters import Counters
+from simt.diagnostics import Diagnostic
 from simt.launch import LaunchConfig
 
 __all__ = ["METRICS", "Evidence", "Metric", "UnknownMetric", "judge_goals", "needs", "points"]
 
-# A measured interval decides at 0.95 T. An estimate needs a wider margin and must lie more than 25 % away from T.
-MEASURED_MARGIN = 0.95
+# An estimate needs a wider margin than a measurement and must lie more than 25 % away from T.
 ESTIMATE_MARGIN = 1.25
 
 
@@ -40,6 +41,7 @@ class Evidence:
         input_bytes: of all IN and INOUT parameters together.
         baseline: counters of the exercise's baseline on the same case, when it was run.
         timing: against the baseline, when it was timed.
+        timing_findings: what timed launches were found to do wrong.
         resources_for: other architecture -> resources there, None when it does not compile for it.
     """
 
@@ -53,6 +55,7 @@ class Evidence:
     input_bytes: int = 0
     baseline: Counters | None = None
     timing: Timing | None = None
+    timing_findings: tuple[Diagnostic, ...] = ()
     resources_for: Callable[[str], Resources | None] | None = None
 
 
@@ -111,6 +114,10 @@ def _occupancy(arch_name: str | None) -> Value:
         ).fraction
 
     return value
+
+
+def _speedup(e: Evidence) -> float | None:
+    return e.timing.ratio if e.timing and e.timing.ratio else None
 
 
 def _threads(e: Evidence) -> int:
@@ -204,7 +211,7 @@ def _rows() -> Iterable[Metric]:
     yield Metric("occupancy", "occupancy", "fraction", "resources", _occupancy(None))
     for name in ARCHES:
         yield Metric(f"occupancy_{name}", f"occupancy on {name}", "fraction", "resources", _occupancy(name))
-    yield Metric("speedup", "speed-up over the baseline", "×", "timing", lambda e: e.timing.ratio if e.timing else None)
+    yield Metric("speedup", "speed-up over the baseline", "×", "timing", _speedup)
 
 
 METRICS: dict[str, Metric] = {row.name: row for row in _rows()}
@@ -258,12 +265,18 @@ def _holds(value: float, limit: float, at_least: bool) -> bool:
 
 
 def _timing_state(timing: Timing, limit: float) -> GoalState:
-    """At T: a measured interval below 0.95 T misses; an estimate within 25 % of T decides nothing."""
+    """An estimate within 25 % of T decides nothing; a measured interval misses only where it lies below 0.95 T.
+
+    What cannot be right earns nothing until somebody looked at it; what could not be measured is no miss.
+    """
     if timing.basis is Basis.ESTIMATED:
         if timing.ratio > ESTIMATE_MARGIN * limit:
             return GoalState.MET
         return GoalState.MISSED if timing.ratio < limit / ESTIMATE_MARGIN else GoalState.NOT_MEASURED
-    return GoalState.MISSED if timing.high < MEASURED_MARGIN * limit else GoalState.MET
+    if timing.problem or limit in timing.off:
+        return GoalState.NOT_MEASURED
+    fails = timing.suspect or decide(timing.low, timing.high, limit) is Decision.FAIL
+    return GoalState.MISSED if fails else GoalState.MET
 
 
 def points(exercise: Exercise, verdict: Verdict, goals: Iterable[GoalResult]) -> tuple[float, float]:

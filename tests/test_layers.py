@@ -22,7 +22,8 @@ LAYERS = tuple(
         {"simt": "cli __main__ __init__", "grader": "model version"},
         {
             "grader": "exercises notebook answers values policy ptx_policy compile worker devices preparing running attempt"
-            " verify verdicts measure score evidence hidden cases case_runs numpy_expression overflow fragment_lines lesson_file"
+            " verify verdicts measure timing nvml score evidence"
+            " hidden cases case_runs numpy_expression overflow fragment_lines lesson_file"
         },
         {"grader": "pipeline"},
         {"grader": "charts stores exporters release progress"},

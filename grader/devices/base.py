@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 from grader.model import Compiled, RunResult, Timing, TimingPair, TimingPlan
+from grader.timing.trace import Trace
 from simt.events import Argument, Budget
 from simt.launch import LaunchConfig
 
@@ -38,7 +39,7 @@ class Device(Protocol):
     Attributes:
         name: as it is chosen and reported: `simulator`, `cuda`.
         arch: architecture that kernels are compiled for unless an exercise requires a newer one.
-        capabilities: what exercises and goals may require: `counters`, `checks`, `timing`, `sm_90`…
+        capabilities: what exercises and goals may require: `counters`, `checks`, `timing`, `estimates`, `sm_90`…
         spent: True once an error has left the device unable to run anything more in this process.
     """
 
@@ -66,8 +67,8 @@ class Device(Protocol):
         """One launch. A kernel's misbehaviour is in the result; `DeviceLost` is the device's own end."""
         ...
 
-    def time(self, pair: TimingPair, plan: TimingPlan) -> Timing | None:
-        """The student's speed-up over the baseline; None where this device cannot tell."""
+    def time(self, pair: TimingPair, plan: TimingPlan) -> Trace | Timing | None:
+        """One round as it was read; a timing where the device works it out instead of measuring; None where it can do neither."""
         ...
 
     def close(self) -> None:

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from grader.devices.base import CASE_BUDGET, Device
 from grader.model import Compiled, RunResult, Timing, TimingPair, TimingPlan
+from grader.timing.trace import Trace
 from simt.events import Argument, Budget, Status
 from simt.launch import LaunchConfig
 
@@ -61,8 +62,8 @@ class Checked:
             checks=checked.checks,
         )
 
-    def time(self, pair: TimingPair, plan: TimingPlan) -> Timing | None:
-        """The hardware's timing."""
+    def time(self, pair: TimingPair, plan: TimingPlan) -> Trace | Timing | None:
+        """The hardware's round."""
         return self._hardware.time(pair, plan)
 
     def close(self) -> None:

@@ -7,14 +7,16 @@ the simulator's: `grader.devices.checked` puts both together.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from grader.devices.base import CASE_BUDGET, DeviceMissing
-from grader.model import Compiled, RunResult, Timing, TimingPair, TimingPlan
+from grader.devices.cuda_memory import Buffers, guard_findings, unwritten
+from grader.model import Compiled, RunResult, TimingPair, TimingPlan
+from grader.timing.trace import Surroundings, Trace
 from simt.arch import ARCHES
 from simt.arch import arch as arch_of
 from simt.counters import Counters
@@ -22,12 +24,10 @@ from simt.diagnostics import Diagnostic, diagnose
 from simt.events import Argument, Budget, Direction, LaunchResult, Status
 from simt.launch import LaunchConfig, check_launch
 
-__all__ = ["Cuda"]
+if TYPE_CHECKING:
+    from grader.nvml import Nvml
 
-GUARD_BYTES = 1 << 20
-# NaN as float16, bfloat16, float32 and float64, whichever part of it a type sees; no count, index or class number.
-POISON = 0xFFFEFFFD
-TO_DEVICE, TO_HOST, ON_DEVICE = 1, 2, 3  # cudaMemcpyKind
+__all__ = ["Cuda"]
 
 # What the driver calls an error -> the finding it is; the driver does not say which instruction it was.
 ERRORS = {
@@ -68,6 +68,11 @@ class Cuda:
         properties = cupy.cuda.runtime.getDeviceProperties(self.device.id)
         self.product = properties["name"].decode()
         self.l2_bytes = int(properties["l2CacheSize"])
+        self.sm_count = int(properties["multiProcessorCount"])
+        self._nvml = _opened_nvml(self.device.pci_bus_id)
+        facts = self._nvml.facts() if self._nvml else None
+        self.driver, self.uuid = (facts.driver, facts.uuid) if facts else ("", "")
+        self.peak_bandwidth = (facts.peak_bandwidth if facts else None) or 0.0
         self.spent = False
 
     def run(
@@ -91,60 +96,65 @@ class Cuda:
         if refused:
             return _result(Status.REJECTED, config, refused)
         try:
-            with _Buffers(self.cp, arguments) as buffers:
-                function = self._function(compiled, config)
-                self._start(function, config, buffers.values)
+            with Buffers(self.cp, arguments) as buffers:
+                function = self.function(compiled, config)
+                self.start(function, config, buffers.values)
                 self.cp.cuda.runtime.deviceSynchronize()
                 return _finished(config, arguments, buffers)
         except (self.cp.cuda.driver.CUDADriverError, self.cp.cuda.runtime.CUDARuntimeError) as error:
             self.spent = True
             return _result(Status.STOPPED, config, (_finding(str(error)),))
 
-    def _function(self, compiled: Compiled, config: LaunchConfig):
+    def load(self, compiled: Compiled):
+        """The module in `compiled`'s machine code."""
         module = self.cp.cuda.function.Module()
         module.load(compiled.cubin)
-        function = module.get_function(compiled.kernel)
+        return module
+
+    def function(self, compiled: Compiled, config: LaunchConfig):
+        """The kernel, ready for launches of this configuration."""
+        function = self.load(compiled).get_function(compiled.kernel)
         if config.max_dynamic_shared:
             # cuda.h: CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES is 8
             self.cp.cuda.driver.funcSetAttribute(function.ptr, 8, config.max_dynamic_shared)
         return function
 
-    def _start(self, function, config: LaunchConfig, values: Sequence[object]) -> None:
+    def start(self, function, config: LaunchConfig, values: Sequence[object]) -> None:
+        """Queues one launch on the current stream."""
         function(tuple(config.grid), tuple(config.block), tuple(values), shared_mem=config.shared_bytes)
 
-    def time(self, pair: TimingPair, plan: TimingPlan) -> Timing | None:
-        """Pairs of cold launches in random order, each between two events.
+    def time(self, pair: TimingPair, plan: TimingPlan) -> Trace | None:
+        """One round of pairs; a kernel that the GPU stopped leaves none, and what stopped it."""
+        from grader.devices.cuda_timing import PairTimer
 
-        Before every launch, outside the events, the inputs are copied anew, the outputs poisoned, and the L2 cache is
-        flushed by writing twice its size.
-        """
-        from grader.devices.pairs import summarise
+        try:
+            return PairTimer(self, pair, plan).run()
+        except (self.cp.cuda.driver.CUDADriverError, self.cp.cuda.runtime.CUDARuntimeError) as error:
+            self.spent = True
+            nothing = np.zeros(0)
+            return Trace(
+                nothing, nothing, nothing, nothing, nothing, self.product, self.driver, self.uuid, seed=plan.seed,
+                findings=(_finding(str(error)),),
+            )  # fmt: skip
 
-        rng = np.random.default_rng(plan.seed)
-        with _Buffers(self.cp, pair.arguments) as buffers, _Flush(self.cp, self.l2_bytes) as flush:
-            arms = [(self._function(arm.compiled, arm.config), arm.config) for arm in (pair.baseline, pair.student)]
-            samples = np.zeros((plan.pairs + plan.warm_up, 2))
-            for row in samples:
-                for arm in rng.permutation(2):
-                    function, config = arms[arm]
-                    row[arm] = self._once(function, config, buffers, flush)
-        return summarise(samples[plan.warm_up :], self.product)
-
-    def _once(self, function, config: LaunchConfig, buffers: _Buffers, flush: _Flush) -> float:
-        """Nanoseconds of one launch."""
-        start, stop = self.cp.cuda.Event(), self.cp.cuda.Event()
-        buffers.refresh()
-        flush.write()
-        start.record()
-        self._start(function, config, buffers.values)
-        stop.record()
-        stop.synchronize()
-        return self.cp.cuda.get_elapsed_time(start, stop) * 1e6
+    def surroundings(self) -> Surroundings:
+        """What NVML says now; empty where there is none."""
+        return self._nvml.surroundings((os.getpid(),)) if self._nvml else Surroundings()
 
     def close(self) -> None:
         """Gives cached memory back."""
         if not self.spent:
             self.cp.get_default_memory_pool().free_all_blocks()
+
+
+def _opened_nvml(pci_bus_id: str) -> Nvml | None:
+    """NVML's view of the device; None where there is none, and nothing is then known of its surroundings."""
+    from grader.nvml import NvmlMissing, open_gpu
+
+    try:
+        return open_gpu(pci_bus_id)
+    except NvmlMissing:
+        return None
 
 
 def _newest_known(capability: str) -> str:
@@ -167,135 +177,21 @@ def _unfit(arguments: Sequence[Argument]) -> Iterator[Diagnostic]:
             )
 
 
-@dataclass(slots=True)
-class _Buffer:
-    """One allocation: guard, data, guard; and what belongs there before each launch."""
-
-    argument: Argument
-    memory: Any
-    image: np.ndarray
-    pristine: Any
-
-    @property
-    def address(self) -> int:
-        return self.memory.ptr + GUARD_BYTES
-
-
-class _Buffers:
-    """Device memory of a launch's arguments."""
-
-    def __init__(self, cp, arguments: Sequence[Argument]):
-        self._cp = cp
-        self.rows: list[_Buffer] = []
-        self.values: list[object] = []
-        for argument in arguments:
-            if isinstance(argument.value, np.ndarray):
-                row = self._buffer(argument)
-                self.rows.append(row)
-                self.values.append(np.uint64(row.address + argument.offset_bytes))
-            else:
-                self.values.append(argument.value)
-        self.refresh()
-
-    def __enter__(self) -> _Buffers:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.rows.clear()
-
-    def _buffer(self, argument: Argument) -> _Buffer:
-        value = argument.value
-        assert isinstance(value, np.ndarray)
-        padded = -(-value.nbytes // 256) * 256
-        image = np.full((padded + 2 * GUARD_BYTES) // 4, POISON, np.uint32).view(np.uint8)
-        poisoned = argument.direction is Direction.OUT if argument.initialised is None else not argument.initialised
-        if not poisoned:
-            image[GUARD_BYTES : GUARD_BYTES + value.nbytes] = np.frombuffer(value.tobytes(), np.uint8)
-        memory, pristine = self._cp.cuda.alloc(image.nbytes), self._cp.cuda.alloc(image.nbytes)
-        self._cp.cuda.runtime.memcpy(pristine.ptr, image.ctypes.data, image.nbytes, TO_DEVICE)
-        return _Buffer(argument, memory, image, pristine)
-
-    def refresh(self) -> None:
-        """Puts every buffer back to what it held before the first launch."""
-        for row in self.rows:
-            self._cp.cuda.runtime.memcpyAsync(row.memory.ptr, row.pristine.ptr, row.image.nbytes, ON_DEVICE, 0)
-
-    def read(self, row: _Buffer) -> np.ndarray:
-        """The whole allocation as bytes, guards included."""
-        found = np.empty_like(row.image)
-        self._cp.cuda.runtime.memcpy(found.ctypes.data, row.memory.ptr, found.nbytes, TO_HOST)
-        return found
-
-
-class _Flush:
-    """A buffer that pushes everything else out of the L2 cache when it is written."""
-
-    def __init__(self, cp, l2_bytes: int):
-        self._cp = cp
-        self._size = max(2 * l2_bytes, 64 << 20)
-        self._memory = cp.cuda.alloc(self._size)
-        self._value = 0
-
-    def __enter__(self) -> _Flush:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._memory = None
-
-    def write(self) -> None:
-        """Writes the whole buffer with another value each time."""
-        self._value = (self._value + 1) % 256
-        self._cp.cuda.runtime.memsetAsync(self._memory.ptr, self._value, self._size, 0)
-
-
-def _finished(config: LaunchConfig, arguments: Sequence[Argument], buffers: _Buffers) -> RunResult:
+def _finished(config: LaunchConfig, arguments: Sequence[Argument], buffers: Buffers) -> RunResult:
     """The result of a launch that came to its end: outputs, guards, inputs."""
     outputs, modified, findings = {}, [], []
     for row in buffers.rows:
-        found, value = buffers.read(row), row.argument.value
-        assert isinstance(value, np.ndarray)
-        inside = slice(GUARD_BYTES, GUARD_BYTES + value.nbytes)
-        data = found[inside].view(value.dtype).reshape(value.shape)
+        found, inside = buffers.read(row), row.inside
         changed = not np.array_equal(found[inside], row.image[inside])
         if row.argument.direction is not Direction.IN:
-            outputs[row.argument.name] = data
-            findings += _unwritten(row, found[inside])
+            outputs[row.argument.name] = row.data(found)
+            findings += unwritten(row, found[inside])
         elif changed:
-            outputs[row.argument.name] = data
+            outputs[row.argument.name] = row.data(found)
             modified.append(row.argument.name)
-        findings += _guard_findings(row, found, value.nbytes)
+        findings += guard_findings(row, found)
     status = Status.FINDINGS if findings else Status.OK
     return _result(status, config, tuple(findings), outputs, tuple(modified))
-
-
-def _unwritten(row: _Buffer, data: np.ndarray) -> list[Diagnostic]:
-    """A finding where an output still holds poison."""
-    if row.argument.direction is not Direction.OUT or data.nbytes % 4:
-        return []
-    words = int(np.count_nonzero(data.view(np.uint32) == POISON))
-    if not words:
-        return []
-    total = data.nbytes // 4
-    message = f"{words} of {total} words of `{row.argument.name}` were never written"
-    return [diagnose("coverage.unwritten-output", message, help="which thread should write them? Check grid and guard")]
-
-
-def _guard_findings(row: _Buffer, found: np.ndarray, size: int) -> list[Diagnostic]:
-    """A finding for the first changed byte before and behind a buffer."""
-    findings = []
-    for place, start, stop in (("before", 0, GUARD_BYTES), ("behind", GUARD_BYTES + size, found.size)):
-        changed = np.flatnonzero(found[start:stop] != row.image[start:stop])
-        if changed.size:
-            distance = GUARD_BYTES - int(changed[-1]) if place == "before" else int(changed[0])
-            end = "start" if place == "before" else "end"
-            findings.append(
-                diagnose(
-                    "memcheck.global.write-oob",
-                    f"a write {distance} bytes {place} the {end} of `{row.argument.name}`",
-                    help="guard the store with the array's size",
-                )
-            )
-    return findings
 
 
 def _finding(error: str) -> Diagnostic:

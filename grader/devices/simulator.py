@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from grader.devices.base import CASE_BUDGET
-from grader.model import Compiled, RunResult, Timing, TimingPair, TimingPlan
+from grader.model import Compiled, RunResult, TimingPair, TimingPlan
+from grader.timing.trace import Trace
 from simt.counters import Counters
 from simt.events import Argument, Budget, LaunchResult, Status
 from simt.launch import LaunchConfig
@@ -70,7 +71,7 @@ class Simulator:
             self._programs.popitem(last=False)
         return program
 
-    def time(self, pair: TimingPair, plan: TimingPlan) -> Timing | None:
+    def time(self, pair: TimingPair, plan: TimingPlan) -> Trace | None:
         """None: counters do not make a time by themselves."""
         return None
 

@@ -143,8 +143,15 @@ def _read_diagnostic(data) -> Diagnostic:
 
 
 def _read_timing(data) -> Timing:
-    numbers = {name: _float(data[name]) for name in ("ratio", "low", "high", "baseline_ns", "student_ns")}
-    return Timing(**(dict(data) | numbers | {"basis": Basis(data["basis"])}))
+    """A timing; what an older report does not say is as if nothing was to be said."""
+    floats = ("ratio", "low", "high", "baseline_ns", "student_ns", "floor_ns", "clock_mhz", "rate")
+    read: dict[str, object] = {name: _float(data[name]) for name in floats if name in data}
+    read["basis"] = Basis(data["basis"])
+    read["off"] = tuple(_float(limit) for limit in data.get("off", ()))
+    read["sizes"] = dict(data.get("sizes", {}))
+    if data.get("share") is not None:
+        read["share"] = _float(data["share"])
+    return Timing(**(dict(data) | read))
 
 
 def _fields(value) -> dict[str, object] | None:

@@ -48,6 +48,7 @@ class _Worker:
             "arch": self._device.arch,
             "capabilities": sorted(self._device.capabilities),
             "layers": layers,
+            "uuid": getattr(self._device, "uuid", ""),
         }
         return (json.dumps(facts).encode(),)
 
@@ -79,14 +80,17 @@ class _Worker:
 
     def _time(self, parts: tuple[bytes, ...]) -> tuple[bytes, ...]:
         from grader.model import TimedKernel, TimingPair, TimingPlan
-        from grader.worker.wire import pack_timing, unpack_launch
+        from grader.timing.trace import Trace
+        from grader.worker.wire import pack_trace, unpack_launch
 
-        plan = TimingPlan(**json.loads(parts[0]))
-        half = (len(parts) - 1) // 2
-        baseline, student = unpack_launch(parts[1 : 1 + half]), unpack_launch(parts[1 + half :])
+        plan = json.loads(parts[0])
+        third = (len(parts) - 1) // 3
+        baseline, student, tools = (unpack_launch(parts[1 + i * third : 1 + (i + 1) * third]) for i in range(3))
         arms = [TimedKernel(launch.compiled, launch.config) for launch in (baseline, student)]
-        timing = self._device.time(TimingPair(arms[0], arms[1], student.arguments), plan)
-        return (*pack_timing(timing), b"spent" if self._device.spent else b"")
+        pair = TimingPair(arms[0], arms[1], student.arguments, tuple(plan["fresh"]), tools.compiled)
+        trace = self._device.time(pair, TimingPlan(**plan["plan"]))
+        assert trace is None or isinstance(trace, Trace), "a device of a worker measures"
+        return (*pack_trace(trace), b"spent" if self._device.spent else b"")
 
 
 def _load_everything(device: str) -> None:

@@ -18,9 +18,11 @@ from typing import TypeVar
 
 from grader.devices.base import CASE_BUDGET, Device, DeviceLost, DeviceMissing
 from grader.devices.checked import Checked
-from grader.model import Compiled, RunResult, Timing, TimingPair, TimingPlan
+from grader.model import Compiled, RunResult, TimedKernel, TimingPair, TimingPlan
+from grader.timing.lock import exclusive
+from grader.timing.trace import Trace
 from grader.worker.cpus import cpu_slots
-from grader.worker.wire import Launch, WireProblem, pack_launch, unpack_result, unpack_timing
+from grader.worker.wire import Launch, WireProblem, pack_launch, unpack_result, unpack_trace
 from simt.cpus import available_cpus
 from simt.events import Argument, Budget
 from simt.launch import LaunchConfig
@@ -117,23 +119,28 @@ class WorkerDevice:
             answer = self._ask((b"run", *pack_launch(launch)), budget.seconds + SPARE_SECONDS)
             return self._checked(unpack_result, answer)
 
-    def time(self, pair: TimingPair, plan: TimingPlan) -> Timing | None:
-        """The child's timing of the pair.
+    def time(self, pair: TimingPair, plan: TimingPlan) -> Trace | None:
+        """The child's round, which no other timing on the same GPU runs beside.
 
         Raises:
             DeviceLost: the child ended or took too long.
+            GpuBusy: the GPU could not be had for this alone.
             WorkerFailed: its own code failed.
         """
         if "timing" not in self.capabilities:
             return None
-        with self._lock, cpu_slots() as threads:
+        if plan.fresh_process:
+            self.close()
+        with self._lock, cpu_slots() as threads, exclusive(self._ready()["uuid"]):
+            assert pair.tools is not None, "a timing needs the kernels of grader.timing.tools"
+            tools = TimedKernel(pair.tools, pair.student.config)
             launches = [
                 Launch(arm.compiled, arm.config, pair.arguments if arm is pair.student else (), CASE_BUDGET, False, threads)
-                for arm in (pair.baseline, pair.student)
+                for arm in (pair.baseline, pair.student, tools)
             ]
             parts = [part for launch in launches for part in pack_launch(launch)]
-            answer = self._ask((b"time", json.dumps(asdict(plan)).encode(), *parts), TIMING_SECONDS)
-            return self._checked(unpack_timing, answer)
+            header = json.dumps({"plan": asdict(plan), "fresh": pair.fresh}).encode()
+            return self._checked(unpack_trace, self._ask((b"time", header, *parts), TIMING_SECONDS))
 
     def _ask(self, message: tuple[bytes, ...], seconds: float) -> tuple[bytes, ...]:
         """The child's answer; it starts with the result's parts and ends with whether the device is spent."""

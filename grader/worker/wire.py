@@ -6,21 +6,21 @@ The parent reads what a jailed child wrote, so every field is checked: types, dt
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
 
-from grader.model import Basis, Compiled, Resources, RunResult, Timing
+from grader.model import Compiled, Resources, RunResult
+from grader.timing.trace import CheckedLaunch, Surroundings, Trace
 from simt.counters import Counters
 from simt.diagnostics import CATALOGUE, Diagnostic, Severity
 from simt.events import Argument, Budget, Direction, LaunchResult, Status
 from simt.launch import Dim3, LaunchConfig
 
 __all__ = [
-    "Launch", "WireProblem", "pack_launch", "pack_result", "pack_timing", "unpack_launch", "unpack_result",
-    "unpack_timing",
+    "Launch", "WireProblem", "pack_launch", "pack_result", "pack_trace", "unpack_launch", "unpack_result",
+    "unpack_trace",
 ]
 
 Message = tuple[bytes, ...]
@@ -28,7 +28,8 @@ Message = tuple[bytes, ...]
 KINDS = "biufV"  # of dtypes: no objects, no strings
 MAX_DIAGNOSTICS = 1000
 MAX_TEXT = 4000
-TIMES = ("ratio", "low", "high", "baseline_ns", "student_ns")
+TRACE_PLAIN = ("device", "driver", "uuid", "copies", "seed", "l2_bytes", "peak_bandwidth")
+SERIES = ("baseline_ns", "student_ns", "baseline_mhz", "student_mhz", "floor_ns")
 
 
 class WireProblem(ValueError):
@@ -159,28 +160,66 @@ def _restrided(array: np.ndarray, strides: list[int] | None) -> np.ndarray:
     return moved
 
 
-def pack_timing(timing: Timing | None) -> Message:
-    """A timing, or that there is none."""
-    return (json.dumps(timing and _plain(timing)).encode(),)
+def pack_trace(trace: Trace | None) -> Message:
+    """A round, or that there is none."""
+    if trace is None:
+        return (b"null", b"")
+    arrays = _Arrays()
+    header: dict[str, object] = {name: arrays.add(getattr(trace, name)) for name in SERIES}
+    header |= {name: getattr(trace, name) for name in TRACE_PLAIN}
+    header |= {name: _plain(getattr(trace, name)) for name in ("before", "after")}
+    header["checked"] = [
+        {"sample": launch.sample, "copy": launch.copy, "outputs": {k: arrays.add(v) for k, v in launch.outputs.items()}}
+        for launch in trace.checked
+    ]
+    header["findings"] = [finding.to_json() for finding in trace.findings]
+    return arrays.packed(header)
 
 
-def unpack_timing(message: Message) -> Timing | None:
-    """The timing in a child's message.
+def unpack_trace(message: Message) -> Trace | None:
+    """The round in a child's message.
 
     Raises:
-        WireProblem: it is none, or its numbers are not finite and positive.
+        WireProblem: it is none, or its times are not finite and positive.
     """
     try:
-        row = json.loads(message[0])
-        if row is None:
-            return None
-        ratio, low, high, baseline, student = numbers = [float(row[name]) for name in TIMES]
-        if not all(0 < number < math.inf for number in numbers):
-            raise WireProblem(f"a timing of {numbers}")
-        device, used, dropped = str(row["device"])[:100], int(row["pairs_used"]), int(row["pairs_dropped"])
-        return Timing(ratio, low, high, baseline, student, Basis(row["basis"]), device, used, dropped)
-    except (ValueError, KeyError, TypeError) as error:
+        header = json.loads(message[0])
+        return None if header is None else _trace(header, _arrays(header, message[1]))
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, OverflowError) as error:
         raise WireProblem(f"the worker answered nonsense: {type(error).__name__}: {error}") from None
+
+
+def _trace(header: dict, arrays: Sequence[np.ndarray]) -> Trace:
+    series = {name: arrays[header[name]].astype(np.float64).ravel() for name in SERIES}
+    if not all((np.isfinite(values) & (values > 0)).all() for values in series.values()):
+        raise WireProblem("a time or a clock is not finite and positive")
+    if len({series[name].size for name in SERIES[:4]}) != 1:
+        raise WireProblem("the halves of the pairs are not equally many")
+    baseline_ns, student_ns, baseline_mhz, student_mhz, floor_ns = (series[name] for name in SERIES)
+    return Trace(
+        baseline_ns, student_ns, baseline_mhz, student_mhz, floor_ns,
+        device=str(header["device"])[:100],
+        driver=str(header["driver"])[:100],
+        uuid=str(header["uuid"])[:100],
+        l2_bytes=int(header["l2_bytes"]),
+        peak_bandwidth=float(header["peak_bandwidth"]),
+        copies=max(1, int(header["copies"])),
+        seed=int(header["seed"]),
+        before=_surroundings(header["before"]),
+        after=_surroundings(header["after"]),
+        checked=tuple(
+            CheckedLaunch(int(row["sample"]), int(row["copy"]), {str(k): arrays[i] for k, i in row["outputs"].items()})
+            for row in header["checked"]
+        ),
+        findings=tuple(_diagnostic(row) for row in header["findings"][:MAX_DIAGNOSTICS]),
+    )  # fmt: skip
+
+
+def _surroundings(row: dict) -> Surroundings:
+    return Surroundings(
+        _maybe_int(row["sm_mhz"]), _maybe_int(row["memory_mhz"]), _maybe_int(row["temperature"]),
+        tuple(str(reason)[:100] for reason in row["throttle"]), int(row["foreign"]),
+    )  # fmt: skip
 
 
 def pack_result(result: RunResult) -> Message:

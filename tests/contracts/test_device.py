@@ -6,6 +6,7 @@ import pytest
 from grader.compile import compile_text
 from grader.devices import Device, DeviceMissing, choose
 from grader.model import Role, TimedKernel, TimingPair, TimingPlan
+from grader.timing.tools import tools_for
 from simt.events import Argument, Direction, Status
 from simt.launch import Dim3, LaunchConfig
 from tests.grader.fake import FakeDevice
@@ -197,11 +198,12 @@ def test_a_trap_ends_the_launch_and_the_next_one_runs(device):
 def test_a_device_times_a_pair_or_says_that_it_cannot(device):
     x = inputs(1 << 16)
     arm = TimedKernel(build(device, "scale"), LaunchConfig(Dim3(256), Dim3(256)))
-    timing = device.time(TimingPair(arm, arm, scale_arguments(x)), TimingPlan(pairs=20))
+    trace = device.time(TimingPair(arm, arm, scale_arguments(x), ("x",), tools_for(device.arch)), TimingPlan(pairs=20))
     if "timing" in device.capabilities:
-        assert timing.low <= timing.ratio <= timing.high and timing.pairs_used == 20
+        assert trace.log_ratios.size == 20 and len(trace.floor_ns) == 3 and trace.findings == ()
+        assert {launch.outputs["y"].shape for launch in trace.checked} == {x.shape}
     else:
-        assert timing is None
+        assert trace is None
 
 
 def test_roles_and_directions_are_the_same_words():

@@ -10,10 +10,15 @@ from pathlib import Path
 
 from grader.compile import compile_text
 from grader.devices import Device, choose
-from grader.model import Case, Compiled, Exercise, KernelAnswer, Submission, TimedKernel, Timing, TimingPair, TimingPlan
+from grader.measure import timed_case
+from grader.model import Case, Compiled, Exercise, KernelAnswer, Submission, TimedKernel, TimingPair, TimingPlan
 from grader.notebook import read_notebook
 from grader.notebook.literals import launch_config, launch_spec
 from grader.preparing import prepare_case
+from grader.timing.statistics import Statistics, statistics_of
+from grader.timing.tools import tools_for
+from grader.timing.trace import Trace
+from simt.events import Argument
 from simt.launch import Dim3, LaunchConfig
 
 __all__ = ["record_lessons"]
@@ -41,14 +46,14 @@ def _times(device: Device) -> Iterator[dict[str, object]]:
     for file in sorted((ROOT / "solutions").glob("[0-9]*.py")):
         for name, answer in read_notebook(file).answers.items():
             row = exercise(name)
-            case = next((case for case in row.cases if case.measured), None)
+            case = timed_case(row)
             if isinstance(answer, Submission) and isinstance(row.answer, KernelAnswer) and case:
                 timing = _timing(device, row, answer, case)
                 against = "baseline" if row.baseline else "itself"
                 yield {"exercise": name, "sizes": dict(case.sizes), "against": against} | _figures(timing)
 
 
-def _timing(device: Device, exercise: Exercise, answer: Submission, case: Case) -> Timing:
+def _timing(device: Device, exercise: Exercise, answer: Submission, case: Case) -> Statistics:
     assert isinstance(exercise.answer, KernelAnswer)
     kernel = exercise.answer.kernel
     student = TimedKernel(_built(answer.source, kernel, device), launch_config(answer.launch, case.sizes))
@@ -56,13 +61,13 @@ def _timing(device: Device, exercise: Exercise, answer: Submission, case: Case) 
     if exercise.baseline:
         text, launch = exercise.baseline
         baseline = TimedKernel(_built(text, kernel, device), launch_config(launch_spec(launch), case.sizes))
-    return _paired(device, TimingPair(baseline, student, prepare_case(exercise, case).arguments))
+    return _paired(device, baseline, student, prepare_case(exercise, case).arguments)
 
 
-def _empty(device: Device) -> Timing:
+def _empty(device: Device) -> Statistics:
     """The time between two events around a launch that does nothing."""
     nothing = TimedKernel(_built(EMPTY, "empty", device), LaunchConfig(Dim3(1), Dim3(32)))
-    return _paired(device, TimingPair(nothing, nothing, ()))
+    return _paired(device, nothing, nothing, ())
 
 
 def _built(source: str, kernel: str, device: Device) -> Compiled:
@@ -71,15 +76,15 @@ def _built(source: str, kernel: str, device: Device) -> Compiled:
     return compiled
 
 
-def _paired(device: Device, pair: TimingPair) -> Timing:
-    timing = device.time(pair, TimingPlan())
-    assert timing is not None
-    return timing
+def _paired(device: Device, baseline: TimedKernel, student: TimedKernel, arguments: tuple[Argument, ...]) -> Statistics:
+    trace = device.time(TimingPair(baseline, student, arguments, tools=tools_for(device.arch)), TimingPlan())
+    assert isinstance(trace, Trace)
+    return statistics_of([trace])
 
 
-def _figures(timing: Timing) -> dict[str, object]:
+def _figures(timing: Statistics) -> dict[str, object]:
     return {
         "student_ns": round(timing.student_ns), "baseline_ns": round(timing.baseline_ns),
         "speedup": round(timing.ratio, 4), "low": round(timing.low, 4), "high": round(timing.high, 4),
-        "pairs": timing.pairs_used,
+        "pairs": timing.used,
     }  # fmt: skip

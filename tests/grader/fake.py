@@ -9,6 +9,7 @@ import numpy as np
 
 from grader.devices.base import CASE_BUDGET
 from grader.model import Compiled, RunResult, Timing
+from grader.timing.trace import Trace
 from simt.counters import Counters
 from simt.diagnostics import Diagnostic
 from simt.events import Argument, Direction, LaunchResult, Status
@@ -25,7 +26,7 @@ class FakeDevice:
     findings: tuple[Diagnostic, ...] = ()
     status: Status = Status.OK
     counters: Counters = Counters(instructions=1)
-    timing: Timing | None = None
+    timing: Trace | Timing | None = None
     printed: str = ""
     name: str = "fake"
     arch: str = "sm_80"
@@ -49,7 +50,7 @@ class FakeDevice:
             printed=self.printed,
         )
 
-    def time(self, pair, plan) -> Timing | None:
+    def time(self, pair, plan) -> Trace | Timing | None:
         return self.timing
 
     def close(self) -> None:

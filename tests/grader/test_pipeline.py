@@ -8,7 +8,7 @@ import pytest
 from grader.answers import submit
 from grader.exercises import exercise
 from grader.hidden import NO_SEEDS, HiddenCases
-from grader.model import Basis, Case, Goal, GoalState, LaunchAnswer, Timing, Verdict
+from grader.model import Basis, Case, Goal, GoalState, LaunchAnswer, Timed, Timing, Verdict
 from grader.pipeline import grade, unreadable_report
 from simt.counters import Counters
 from simt.diagnostics import diagnose
@@ -160,7 +160,8 @@ def test_goals_count_on_a_right_kernel_only_and_unmeasured_points_leave_the_maxi
 )
 def test_an_estimate_needs_a_wider_margin_than_a_measurement(basis, ratio, state):
     timing = Timing(ratio, ratio, ratio, 1000.0, 1000.0 / ratio, basis, "some GPU")
-    report = checked(row=replace(MAP, goals=GOALS[2:], baseline=BASELINE), timing=timing)
+    row = replace(MAP, goals=GOALS[2:], baseline=BASELINE, timed=Timed({"n": 100}))
+    report = checked(row=row, timing=timing, capabilities=frozenset({"estimates", "sm_80"}))
     assert report.goals[0].state is state and report.goals[0].basis is basis
 
 

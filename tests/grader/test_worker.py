@@ -16,7 +16,8 @@ import pytest
 from grader.compile import compile_text
 from grader.devices import CASE_BUDGET, DeviceLost, DeviceMissing
 from grader.devices.checked import Checked
-from grader.model import Basis, Compiled, Resources, Timing
+from grader.model import Compiled, Resources
+from grader.timing.trace import CheckedLaunch, Surroundings, Trace
 from grader.worker import cpus
 from grader.worker.host import WorkerDevice, WorkerFailed, fresh_device
 from grader.worker.wire import (
@@ -24,10 +25,10 @@ from grader.worker.wire import (
     WireProblem,
     pack_launch,
     pack_result,
-    pack_timing,
+    pack_trace,
     unpack_launch,
     unpack_result,
-    unpack_timing,
+    unpack_trace,
 )  # fmt: skip
 from simt.counters import Counters
 from simt.diagnostics import diagnose
@@ -96,9 +97,29 @@ def test_a_result_survives_the_wire():
     assert replace(got, outputs={}, writers=None) == replace(sent, outputs={}, writers=None)
 
 
-def test_a_timing_survives_the_wire():
-    timing = Timing(2.0, 1.9, 2.1, 100.0, 50.0, Basis.MEASURED, "some GPU", 40, 2)
-    assert unpack_timing(pack_timing(timing)) == timing and unpack_timing(pack_timing(None)) is None
+def trace():
+    rising = np.arange(1.0, 5.0)
+    return Trace(
+        rising, 2 * rising, 1000 + rising, 1000 + rising, np.array([3.0]), "some GPU", "1.2", "GPU-1", 1 << 20, 3e12, 4, 17,
+        Surroundings(1980, 3201, 40, ("power cap",), 1), Surroundings(), (CheckedLaunch(3, 1, {"y": X}),),
+        (diagnose("memcheck.global.write-oob", "behind the end"),),
+    )  # fmt: skip
+
+
+def test_a_round_survives_the_wire():
+    sent, got = trace(), unpack_trace(pack_trace(trace()))
+    for name in ("baseline_ns", "student_ns", "baseline_mhz", "student_mhz", "floor_ns"):
+        assert np.array_equal(getattr(got, name), getattr(sent, name))
+    plain = ("device", "driver", "uuid", "l2_bytes", "peak_bandwidth", "copies", "seed", "before", "after", "findings")
+    assert [getattr(got, name) for name in plain] == [getattr(sent, name) for name in plain]
+    assert np.array_equal(got.checked[0].outputs["y"], X) and got.checked[0].sample == 3
+    assert unpack_trace(pack_trace(None)) is None
+
+
+@pytest.mark.parametrize("times", [[1.0, -1.0, 1.0, 1.0], [1.0, np.nan, 1.0, 1.0], [1.0, np.inf, 1.0, 1.0], [1.0]])
+def test_times_that_cannot_be_are_refused(times):
+    with pytest.raises(WireProblem):
+        unpack_trace(pack_trace(replace(trace(), student_ns=np.array(times))))
 
 
 def test_a_child_cannot_weaken_a_finding():
@@ -129,10 +150,10 @@ def test_bytes_that_are_no_result_are_refused(text):
         unpack_result((text, b""))
 
 
-@pytest.mark.parametrize("text", [b"{}", b'{"ratio": 1}', b"3"])
-def test_bytes_that_are_no_timing_are_refused(text):
+@pytest.mark.parametrize("text", [b"{}", b'{"device": 1}', b"3", b""])
+def test_bytes_that_are_no_round_are_refused(text):
     with pytest.raises(WireProblem):
-        unpack_timing((text,))
+        unpack_trace((text, b""))
 
 
 def test_a_worker_says_how_it_is_confined(worker):
