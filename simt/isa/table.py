@@ -91,12 +91,33 @@ def lookup(opcode: str) -> Form:
 
 
 def _nearest(opcode: str, name: str) -> tuple[str, ...]:
+    """At most three opcodes that `opcode` may be a slip of, the likeliest first.
+
+    Similar letters alone mean little here (`cp` and `rcp` have nothing to do with each other): a name must begin alike,
+    and of a known name's forms every part must be like the opcode's, or one must be the other's beginning.
+    """
     rows = _rows_by_name()
     if name not in rows:
-        return tuple(difflib.get_close_matches(name, rows, 3))
-    forms = (form for row in rows[name] for form in islice(forms_of(row), 500))
-    known = [form.opcode for form in forms if INTERNAL.isdisjoint(form.mods)]
-    return tuple(difflib.get_close_matches(opcode, known, 3))
+        alike = [known for known in rows if known[0] == name[:1]]
+        return tuple(difflib.get_close_matches(name, alike, 3, cutoff=0.75))
+    forms = (form for row in rows[name] for form in islice(forms_of(row), 2000))
+    rated = {form.opcode: _likeness(opcode, form.opcode) for form in forms if INTERNAL.isdisjoint(form.mods)}
+    return tuple(sorted((known for known in rated if rated[known]), key=lambda known: -rated[known])[:3])
+
+
+def _likeness(opcode: str, known: str) -> float:
+    """From 0, nothing alike, to 1: the mean over the parts between dots; a beginning counts for as far as it goes."""
+    given, parts = opcode.split("."), known.split(".")
+    shorter, longer = sorted((given, parts), key=len)
+    if len(shorter) < len(longer):
+        return len(shorter) / len(longer) if longer[: len(shorter)] == shorter and len(shorter) > 1 else 0.0
+    each = [_alike(one, other) for one, other in zip(given, parts, strict=True)]
+    return sum(each) / len(each) if min(each) >= 0.6 else 0.0
+
+
+@cache
+def _alike(one: str, other: str) -> float:
+    return difflib.SequenceMatcher(None, one, other).ratio()
 
 
 class _Table(Mapping[str, Form]):

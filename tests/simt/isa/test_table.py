@@ -65,6 +65,27 @@ def test_unknown_opcode_names_its_neighbours():
     assert "no.such" not in TABLE and "add.s32" in TABLE
 
 
+@pytest.mark.parametrize(
+    ("opcode", "nearest"),
+    [
+        ("mull.lo.u32", ("mul",)),
+        ("add.rn", ("add.rn.f32", "add.rn.f64", "add.rn.f16")),
+        ("cvt.rn.f32.s33", ("cvt.rn.f32.s32",)),
+        ("st.globl.f32", ("st.global.f32", "st.local.f32", "st.global.b32")),
+        ("cpp.async.ca", ("cp",)),
+        # Alike in their letters only.
+        ("cp.reduce.async.bulk.global", ()),
+        ("st.async.b32", ()),
+        ("xp.async.ca", ()),
+        ("tex.1d.v4.f32.s32", ()),
+    ],
+)
+def test_only_opcodes_that_one_may_have_meant_are_suggested(opcode, nearest):
+    with pytest.raises(UnsupportedInstruction) as missing:
+        lookup(opcode)
+    assert missing.value.nearest == nearest
+
+
 def test_ptx_cannot_spell_the_words_of_the_table():
     with pytest.raises(UnsupportedInstruction):
         form_of(instruction("mov.b64.pack2", *registers(3)))
