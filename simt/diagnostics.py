@@ -96,6 +96,7 @@ def _rows() -> tuple[Check, ...]:
         Check("deadlock.mbarrier-arrivals", "SC007", error, "an mbarrier waits for arrivals that never come"),
         Check("livelock.intra-warp-lock", "SC008", warning, "a lane spins on a lock that another lane of its warp holds"),
         Check("livelock.spin", "SC009", error, "a loop waits for a value that nothing will change"),
+        Check("synccheck.barrier-operands", "SC010", error, "barrier number above 15, or a thread count of no whole warps"),
         Check("initcheck.global", "IC001", error, "global memory read before anything wrote it"),
         Check("initcheck.shared", "IC002", error, "shared memory read before anything wrote it"),
         Check("initcheck.register", "IC003", error, "a variable is used before it gets a value"),

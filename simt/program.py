@@ -30,6 +30,7 @@ from simt.ptx.parser import parse
 from simt.ptx.syntax import Function, Module
 from simt.runner.arguments import check_arguments
 from simt.runner.launch import Kernel, Raw, check_bits, run
+from simt.runner.limits import argument_findings, plan_findings
 from simt.runner.report import read_diagnostics, read_printed, read_trace
 from simt.runner.tally import tally
 
@@ -139,9 +140,15 @@ class Program:
         started = time.perf_counter()
         try:
             kernel = self._kernel(config)
+            assembled = self.resources is not None
+            refused += plan_findings(kernel.plan, config, arch_of(self.arch), budget, assembled=assembled)
+            if any(d.severity is Severity.ERROR for d in refused):
+                return _ended(Status.REJECTED, refused, config, checks)
             kernel.full_address()
         except Unsupported as error:
             return _ended(Status.NOT_SUPPORTED, (*refused, self._unsupported(error)), config, checks)
+        except PtxSyntaxError as error:
+            return _ended(Status.BUILD_FAILED, (*refused, _unreadable(error)), config, checks)
         shared = -(-kernel.plan.static_shared_bytes // 16) * 16 + config.shared_bytes
         if not config.shared_bytes:
             shared = kernel.plan.static_shared_bytes
@@ -161,17 +168,7 @@ class Program:
         found = check_launch(config, arch_of(self.arch), static_shared_bytes=static, registers=registers)
         function = self.module.functions[self.kernel]
         found += check_arguments(function, arguments, self.source) + _promise(function, config)
-        n_bytes = sum(a.value.nbytes for a in arguments if isinstance(a.value, np.ndarray))
-        if n_bytes > budget.memory_bytes:
-            found += (
-                diagnose(
-                    "launch.memory",
-                    f"the arguments take {n_bytes / 2**30:.1f} GiB, more than the {budget.memory_bytes / 2**30:.1f} GiB "
-                    "that this launch may use",
-                    help="run a smaller size; counters scale with it",
-                ),
-            )
-        return found
+        return found + argument_findings(arguments, budget)
 
     def _kernel(self, config: LaunchConfig) -> Kernel:
         """Plans and machine code are kept per block shape."""
@@ -221,8 +218,11 @@ def _module(ptx: str, kernel: str | None, source: str, build: Build | None) -> t
     try:
         return parse(ptx, roots=(kernel,)), kernel
     except PtxSyntaxError as error:
-        found = diagnose("ptx.invalid", f"PTX line {error.line}: {error}", help="is this PTX text?")
-        raise BuildFailed((found,), build) from None
+        raise BuildFailed((_unreadable(error),), build) from None
+
+
+def _unreadable(error: PtxSyntaxError) -> Diagnostic:
+    return diagnose("ptx.invalid", str(error), help="is this PTX text?")
 
 
 def _ended(status: Status, found, config: LaunchConfig, checks: frozenset[str]) -> LaunchResult:

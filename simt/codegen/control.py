@@ -10,7 +10,7 @@ from simt.codegen.emitter import I32, I64
 from simt.codegen.plan import SiteInfo, is_barrier
 from simt.codegen.prepare import Unsupported
 from simt.codegen.writer import PTR, Writer
-from simt.engine.state import Access, Exit, Scope, Warp
+from simt.engine.state import LANES, MAX_BARRIERS, Access, Exit, Scope, Warp
 from simt.ptx.cfg import Block as BasicBlock
 from simt.ptx.syntax import Instruction, Register
 from simt.ptx.types import TYPES
@@ -40,6 +40,7 @@ def arrive(w: Writer, barrier: Instruction, index: int) -> None:
         predicate = operands.pop()
     number = _value(w, operands[0], barrier) if operands else ir.Constant(I32, 0)
     count = _value(w, operands[1], barrier) if len(operands) > 1 else ir.Constant(I32, 0)
+    number = _checked(w, barrier, number, count)
     w.b.store(number, w.field(Warp, w.warp, "barrier"))
     w.b.store(count, w.field(Warp, w.warp, "barrier_threads"))
     w.store_field(Warp, w.warp, "barrier_site", mark_site(w, barrier))
@@ -49,6 +50,15 @@ def arrive(w: Writer, barrier: Instruction, index: int) -> None:
     if predicate is not None:
         bits = w.bits32(w.typed(predicate, _PRED, barrier))
     w.b.store(bits, w.field(Warp, w.warp, "barrier_predicate"))
+
+
+def _checked(w: Writer, instruction: Instruction, number: ir.Value, count: ir.Value) -> ir.Value:
+    """The number of a barrier that exists; ordinary constants need no check at run time."""
+    constant = isinstance(number, ir.Constant) and isinstance(count, ir.Constant)
+    if constant and number.constant in range(MAX_BARRIERS) and count.constant % LANES == 0:
+        return number
+    site = ir.Constant(I32, mark_site(w, instruction))
+    return w.native("barrier_number", I32, w.warp, site, number, count, w.guarded_mask(w.guard(instruction)))
 
 
 def park(w: Writer, index: int, site: int | None = None) -> None:
@@ -92,6 +102,7 @@ def _barrier_result(w: Writer, instruction: Instruction) -> None:
 def _bar_arrive(w: Writer, instruction: Instruction) -> None:
     """`bar.arrive`: counts and goes on."""
     number, count = (_value(w, operand, instruction) for operand in instruction.operands[:2])
+    number = _checked(w, instruction, number, count)
     site = ir.Constant(I32, mark_site(w, instruction))
     w.native("arrive_only", ir.VoidType(), w.warp, site, number, count, w.guarded_mask(w.guard(instruction)))
 

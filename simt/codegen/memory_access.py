@@ -30,6 +30,7 @@ _SPACES = {
 }
 _ORDERED = frozenset(["volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"])
 _B64 = TYPES["b64"]
+_ALL_BITS = (1 << 64) - 1
 
 
 def _scope(instruction: Instruction) -> Scope:
@@ -73,19 +74,19 @@ def address_of(w: Writer, operand: Address, instruction: Instruction) -> ir.Valu
     """The byte address as i64, scalar where it is uniform."""
     base = operand.base
     if base is None:
-        return ir.Constant(I64, operand.offset)
+        return ir.Constant(I64, operand.offset & _ALL_BITS)
     if isinstance(base, Symbol):
         place = symbol_address(w.plan, base.name)
         if place is None:
             raise Unsupported(f"address of `{base.name}`", instruction)
-        return ir.Constant(I64, place + base.offset + operand.offset)
+        return ir.Constant(I64, (place + base.offset + operand.offset) & _ALL_BITS)
     value = w.read(base.name)
     if w.e.width(value) < 64:
         narrow = value
         value = w.wide.get(narrow)
         if value is None:
             value = w.wide[narrow] = w.e.zext(narrow, 64)
-    return w.e.add(value, operand.offset) if operand.offset else value
+    return w.e.add(value, operand.offset & _ALL_BITS) if operand.offset else value
 
 
 def _spill(w: Writer, address: ir.Value) -> ir.Value:
@@ -100,7 +101,7 @@ def _load(w: Writer, instruction: Instruction) -> None:
         raise Unsupported(f"`{instruction.opcode}` without an address", instruction)
     kind, guard = _type(instruction), w.guard(instruction)
     items = list(target.items) if isinstance(target, Vector) else [target]
-    if isinstance(source.base, Symbol) and source.base.name in w.plan.params:
+    if _is_parameter(w, source, kind.n_bytes * len(items)):
         return _load_param(w, instruction, source, items, kind, guard)
     address = address_of(w, source, instruction)
     site = _site(w, instruction, Access.LOAD, kind)
@@ -125,6 +126,14 @@ def _put(w: Writer, item: Operand, value: ir.Value, kind: PtxType, guard: ir.Val
         return
     bits = storage(w.kind(item.name)).width
     w.write(item.name, w.e.resize(value, bits, kind.is_signed), guard)
+
+
+def _is_parameter(w: Writer, source: Address, n_bytes: int) -> bool:
+    """Whether these are bytes of the parameters, at a place known here; whatever else is checked at run time."""
+    if not isinstance(source.base, Symbol) or source.base.name not in w.plan.params:
+        return False
+    start = w.plan.params[source.base.name] + source.base.offset + source.offset
+    return 0 <= start <= w.plan.param_bytes - n_bytes
 
 
 def _load_param(w: Writer, instruction, source: Address, items, kind: PtxType, guard) -> None:

@@ -173,5 +173,5 @@ def _zeros_of(item: Instruction, zeros: Mapping[str, int], shared: Mapping[str, 
         return max(known)
     amount = item.operands[2] if len(item.operands) > 2 else None
     if name == "shl" and isinstance(amount, Immediate):
-        return min(64, known[0] + amount.value)
+        return min(64, known[0] + (amount.value & 0xFFFFFFFF))
     return 0

@@ -9,6 +9,7 @@ from simt.codegen.definedness import doubtful
 from simt.codegen.merge import merge_shared_loads
 from simt.codegen.prepare import prepare
 from simt.codegen.uniform import Uniformity, analyse, row_specials, waiting_loops
+from simt.codegen.well_formed import check_function
 from simt.engine.state import GLOBAL_BASE, PARAM_WINDOW
 from simt.ptx.cfg import Cfg, Loop, build
 from simt.ptx.lines import call_line, student_line
@@ -141,6 +142,8 @@ def make_plan(module: Module, kernel: str, block_dim: tuple[int, int, int], file
     Raises:
         Unsupported: an instruction, call or variable that simt does not run.
     """
+    for name in reachable(module, kernel).functions:
+        check_function(module.functions[name])
     function = prepare(module, module.functions[kernel])
     shared, static_shared_bytes = _place_shared(_variables(module, function, "shared"))
     function = merge_shared_loads(function, shared)

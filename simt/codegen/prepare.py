@@ -55,6 +55,7 @@ def prepare(module: Module, kernel: Function) -> Function:
     """The kernel with every call inlined and every `.param` variable of a call gone."""
     work = _Body(dict(kernel.registers) | {"%cc": TYPES["pred"]}, list(kernel.variables), [])
     _inline(module, kernel, work, list(kernel.body or ()), (kernel.name,))
+    _split_guarded_barriers(work)
     _split_reductions(work)
     _lower_params(work)
     return replace(kernel, registers=work.registers, variables=tuple(work.variables), body=tuple(work.body))
@@ -156,7 +157,21 @@ def _operand(operand: Operand, names: dict[str, Operand], tag: str) -> Operand:
     return operand
 
 
-# --- reducing barriers
+# --- barriers
+
+
+def _split_guarded_barriers(work: _Body) -> None:
+    """`@%p bar.sync 0` becomes a jump around the barrier: lanes that wait and lanes that go on must part."""
+    out: list[Instruction | Label] = []
+    for item in work.body:
+        if isinstance(item, Instruction) and item.guard and item.name in ("bar", "barrier") and "arrive" not in item.mods:
+            end = Label(f"$past{len(out)}")
+            skip = Guard(item.guard.register, not item.guard.negated)
+            out.append(Instruction("bra", "bra", (), (Symbol(end.name),), skip, item.location, item.ptx_line))
+            out += [replace(item, guard=None), end]
+        else:
+            out.append(item)
+    work.body = out
 
 
 def _split_reductions(work: _Body) -> None:

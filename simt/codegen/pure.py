@@ -72,7 +72,7 @@ def _move(w: Writer, instruction: Instruction) -> None:
     """`mov` of a special register or of an address."""
 
     kind = TYPES[instruction.mods[-1]]
-    plain = TYPES[f"b{kind.bits}"]
+    plain = TYPES[f"b{kind.bits}"] if kind.bits > 1 else kind
     value = w.raw(instruction.operands[1], plain, instruction)
     w.assign(instruction.operands[0], w.e.resize(value, kind.bits), plain, w.guard(instruction))
 

@@ -10,6 +10,7 @@ from llvmlite import ir
 from simt.codegen.emitter import I32, I64
 from simt.codegen.prepare import Unsupported
 from simt.engine.state import Block, Launch, Warp
+from simt.isa.special import SPECIAL_REGISTERS
 
 if TYPE_CHECKING:
     from simt.codegen.writer import Writer
@@ -109,7 +110,7 @@ def special(w: Writer, name: str, instruction) -> ir.Value:
         Unsupported: a register that simt does not have.
     """
     stem, _, axis = name.removeprefix("%").partition(".")
-    if stem not in SPECIALS:
+    if stem not in SPECIALS or name not in SPECIAL_REGISTERS:
         raise Unsupported(f"special register `{name}`", instruction)
     return SPECIALS[stem](w, _AXES.get(axis, 0))
 

@@ -230,7 +230,7 @@ class Writer:
                 address = symbol_address(self.plan, name)
                 if address is None:
                     raise Unsupported(f"address of `{name}`", instruction)
-                return ir.Constant(storage(kind), address + offset)
+                return ir.Constant(storage(kind), (address + offset) & ((1 << storage(kind).width) - 1))
         raise Unsupported(f"operand {operand!r} of `{instruction.opcode}`", instruction)
 
     def typed(self, operand: Operand, kind: PtxType, instruction: Instruction) -> ir.Value:

@@ -69,6 +69,12 @@ def _inactive(view: LaunchView, found: Found) -> Diagnostic:
     return told(view, found, message, help=help)
 
 
+def _operands(view: LaunchView, found: Found) -> Diagnostic:
+    message = f"{who(view, found)} waits at barrier {found.low}" + (f" for {found.high} threads" if found.high else "")
+    help = "a block has the barriers 0 to 15, and a barrier counts whole warps: give a multiple of 32 threads"
+    return told(view, found, message, help=help)
+
+
 def _deadlock(view: LaunchView, found: Found) -> Diagnostic:
     wanted = f"{found.high} threads" if found.high else "every thread of the block"
     message = (
@@ -111,6 +117,7 @@ SYNC = {
     "synccheck.exited-threads": _exited,
     "synccheck.mask": _mask,
     "shuffle.inactive-source": _inactive,
+    "synccheck.barrier-operands": _operands,
     "deadlock.barrier": _deadlock,
     "livelock.intra-warp-lock": _lock,
     "livelock.spin": _spin,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from simt.engine.findings import ASSERT, INIT_REGISTER, TRAP, record
+from simt.engine.findings import ASSERT, BARRIER_OPERANDS, INIT_REGISTER, TRAP, record
 from simt.engine.native import native
 from simt.engine.records import Ptr, Record, i32, i64, u32, u64, void
-from simt.engine.state import LANES, LOCAL_WINDOW, Barrier, CheckBit, Warp
+from simt.engine.state import LANES, LOCAL_WINDOW, MAX_BARRIERS, Barrier, CheckBit, Warp
 
 __all__ = ["SERVICES", "PrintRecord"]
 
@@ -30,6 +30,18 @@ def leave_kernel(warp: Ptr[Warp], site: i32, lanes: u32) -> void:
     warp.alive = warp.alive & ~lanes
     if site >= 0:
         warp.block.exit_site = site
+
+
+@native
+def barrier_number(warp: Ptr[Warp], site: i32, number: i32, count: i32, lanes: u32) -> i32:
+    """A barrier's number, made one of the 16 that there are; says where it is none, or the count is of no whole warps.
+
+    Source: PTX ISA, bar: barriers 0 to 15, a thread count that is a multiple of the warp size.
+    """
+    if lanes != 0 and (number < 0 or number >= MAX_BARRIERS or count & 31 != 0):
+        if warp.block.launch.checks & CheckBit.SYNCCHECK:
+            record(warp, BARRIER_OPERANDS, site, -1, lanes, 0, u64(u32(number)), u64(u32(count)))
+    return number & (MAX_BARRIERS - 1)
 
 
 @native
@@ -116,4 +128,6 @@ def device_assert(warp: Ptr[Warp], site: i32, lanes: u32, texts: Ptr[u64]) -> vo
     warp.thread.fuel = -1
 
 
-SERVICES = (leave_kernel, arrive_only, trap, virtual_sleep, virtual_clock, device_printf, device_assert, undefined_use)
+SERVICES = (
+    leave_kernel, barrier_number, arrive_only, trap, virtual_sleep, virtual_clock, device_printf, device_assert, undefined_use,
+)  # fmt: skip

@@ -16,6 +16,7 @@ from simt.codegen.plan import Plan
 from simt.engine.races import RACE_WORD_BYTES
 from simt.engine.state import GLOBAL_BASE, PARAM_WINDOW, Segment, SegmentFlag
 from simt.events import Argument, Direction
+from simt.runner.host_memory import host_bytes, zeroed
 
 __all__ = ["Buffer", "Memory", "address_of", "bind"]
 
@@ -57,19 +58,20 @@ def address_of(array: np.ndarray | None) -> int | None:
 
 
 def _words(n_bytes: int, initialised: bool) -> np.ndarray:
-    return np.full(-(-n_bytes // 4) + 16, 0x0F if initialised else 0, np.uint8)
+    words = host_bytes(-(-n_bytes // 4) + 16)
+    words[:] = 0x0F if initialised else 0
+    return words
 
 
-def _host_bytes(n_bytes: int) -> np.ndarray:
-    """Bytes with room behind them for whole-word access of a shadow's tail."""
-    return np.empty(n_bytes + 64, np.uint8)[:n_bytes]
-
-
-def _argument_buffer(argument: Argument, base: int) -> Buffer:
+def _argument_buffer(argument: Argument, base: int, in_place: bool) -> Buffer:
     array = np.ascontiguousarray(argument.value)
+    if in_place:
+        raw = array.reshape(-1).view(np.uint8)
+        flags, nothing = int(SegmentFlag.WRITABLE), np.empty(0, np.uint8)
+        return Buffer(argument.name, base, raw, nothing, flags, None, None, argument, array.dtype, array.shape)
     out = argument.direction is Direction.OUT
     initialised = argument.initialised if argument.initialised is not None else not out
-    data = _host_bytes(array.nbytes)
+    data = host_bytes(array.nbytes)
     if initialised or argument.shadow is not None:
         data[:] = array.reshape(-1).view(np.uint8)
     else:
@@ -87,7 +89,7 @@ def _variable_buffers(plan: Plan, constants: dict[str, bytes]) -> list[Buffer]:
     found = []
     for name, placed in plan.placed.items():
         variable = placed.variable
-        data = _host_bytes(max(variable.n_bytes, 1))
+        data = host_bytes(max(variable.n_bytes, 1))
         data[:] = 0
         init = constants.get(name, variable.init)
         data[: len(init)] = np.frombuffer(init, np.uint8)
@@ -100,11 +102,15 @@ def _variable_buffers(plan: Plan, constants: dict[str, bytes]) -> list[Buffer]:
 
 
 def bind(
-    plan: Plan, arguments: Sequence[Argument], *, want_writers: bool, races: bool, constants: dict[str, bytes] | None = None
+    plan: Plan, arguments: Sequence[Argument], *, want_writers: bool, races: bool, constants: dict[str, bytes] | None = None,
+    in_place: bool = False,
 ) -> Memory:
-    """Lays out buffers and parameters. The arguments have been checked against the kernel's parameters before."""
+    """Lays out buffers and parameters. The arguments have been checked against the kernel's parameters before.
+
+    With `in_place` the kernel works in the caller's arrays, without shadows: for runs that check nothing.
+    """
     buffers = _variable_buffers(plan, constants or {})
-    params = np.zeros(plan.param_bytes + 16, np.uint8)
+    params = zeroed(plan.param_bytes)
     base = GLOBAL_BASE
     for argument, (name, offset) in zip(arguments, plan.params.items(), strict=True):
         if argument.direction is Direction.SCALAR:
@@ -112,7 +118,7 @@ def bind(
             width = next(v.n_bytes for v in plan.function.params if v.name == name)
             params[offset : offset + min(width, len(raw))] = np.frombuffer(raw[:width], np.uint8)
             continue
-        buffer = _argument_buffer(argument, base)
+        buffer = _argument_buffer(argument, base, in_place)
         pointer = base + argument.offset_bytes
         params[offset : offset + 8] = np.frombuffer(pointer.to_bytes(8, "little"), np.uint8)
         base = -(-(base + buffer.data.size + 2 * GAP) // ALIGNMENT) * ALIGNMENT
@@ -135,9 +141,10 @@ def _segments(buffers: list[Buffer], want_writers: bool, races: bool) -> ctypes.
         n_words = -(-buffer.data.size // 4)
         writable = buffer.flags & SegmentFlag.WRITABLE
         if want_writers and writable and buffer.argument is not None:
-            buffer.writers = np.full(n_words, -1, np.int64)
+            buffer.writers = host_bytes(8 * n_words).view(np.int64)
+            buffer.writers[:] = -1
         if races and writable:
-            buffer.races = np.zeros(max(n_words, 1) * RACE_WORD_BYTES // 8, np.uint64)
+            buffer.races = zeroed(max(n_words, 1) * RACE_WORD_BYTES).view(np.uint64)
         segment.base, segment.n_bytes = buffer.base, buffer.data.size
         segment.host = address_of(buffer.data)
         segment.words = address_of(buffer.words)

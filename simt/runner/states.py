@@ -13,18 +13,11 @@ from simt.engine.flying import FLIGHTS
 from simt.engine.races import READ_LOG_BYTES, SHARED_RACE_WORD_BYTES
 from simt.engine.state import Block, Bulk, CheckBit, Finding, Flight, Launch, MBarrier, Site, Thread, TraceRecord, Warp
 from simt.runner.buffers import address_of
+from simt.runner.host_memory import CACHE_LINE, records, zeroed
 
 __all__ = ["LaunchState", "ThreadState"]
 
 MAX_FINDINGS = 512
-CACHE_LINE = 64
-
-
-def _bytes(n_bytes: int) -> np.ndarray:
-    """Zeroed bytes whose first lies on a 64-byte line."""
-    raw = np.zeros(max(n_bytes, 1) + CACHE_LINE, np.uint8)
-    start = -raw.ctypes.data % CACHE_LINE
-    return raw[start : start + max(n_bytes, 1)]
 
 
 class LaunchState:
@@ -48,15 +41,15 @@ class LaunchState:
         r = self.record
         r.segments, r.n_segments = ctypes.addressof(memory.segments), len(memory.segments)
         r.params = address_of(memory.params)
-        self.printf = _bytes(printf_bytes)
+        self.printf = zeroed(printf_bytes)
         r.printf, r.printf_bytes, r.printf_used = address_of(self.printf), printf_bytes, 0
-        self.trace = (TraceRecord.structure() * max(trace, 1))()
+        self.trace = records(TraceRecord.structure(), trace)
         r.trace = ctypes.addressof(self.trace) if trace else None
         r.trace_limit, r.trace_count = trace, 0
 
     def set_waiting(self, blocks: Iterable[int]) -> None:
         """Marks the basic blocks of loops that wait."""
-        self.waiting = np.zeros(len(self.plan.cfg.blocks) + 1, np.uint8)
+        self.waiting = zeroed(len(self.plan.cfg.blocks))
         self.waiting[list(blocks)] = 1
         self.record.waiting = address_of(self.waiting)
 
@@ -70,15 +63,15 @@ class ThreadState:
 
     def __init__(self, launch: LaunchState, index: int):
         self.launch, plan, r = launch, launch.plan, launch.record
-        self.sites = (Site.structure() * max(len(plan.site_infos), 1))()
+        self.sites = records(Site.structure(), len(plan.site_infos))
         for site, info, number in zip(self.sites, plan.site_infos, range(len(plan.site_infos)), strict=False):
             site.scope, site.access = info.scope, info.access
             site.element_bytes, site.n_elements = info.element_bytes, info.n_elements
             site.flags, site.atomic, site.index = info.flags, info.atomic, number
             site.line = info.line or 0
             site.atomic_type = info.atomic_type
-        self.block_runs = np.zeros(4 * len(plan.cfg.blocks), np.uint64)
-        self.findings = (Finding.structure() * MAX_FINDINGS)()
+        self.block_runs = zeroed(32 * len(plan.cfg.blocks)).view(np.uint64)
+        self.findings = records(Finding.structure(), MAX_FINDINGS)
         self.thread = Thread.structure()()
         t = self.thread
         t.launch, t.index = launch.address, index
@@ -89,23 +82,24 @@ class ThreadState:
     def _make_block(self, plan: Plan, r) -> None:
         n_warps = r.warps_per_block
         self.block = Block.structure()()
-        self.warps = (Warp.structure() * n_warps)()
+        self.warps = records(Warp.structure(), n_warps)
         b = self.block
         b.launch, b.thread = self.launch.address, ctypes.addressof(self.thread)
         b.warps, b.n_warps = ctypes.addressof(self.warps), n_warps
         words = -(-r.shared_bytes // 4) + 16
-        self.shared, self.shared_words = _bytes(4 * words), _bytes(words)
-        self.shared_races = _bytes(words * SHARED_RACE_WORD_BYTES) if r.checks & CheckBit.RACE_SHARED else _bytes(0)
+        self.shared, self.shared_words = zeroed(r.shared_bytes, 16), zeroed(words)
+        self.shared_races = zeroed(words * SHARED_RACE_WORD_BYTES) if r.checks & CheckBit.RACE_SHARED else zeroed(0)
         b.shared, b.shared_words = address_of(self.shared), address_of(self.shared_words)
         b.shared_races = address_of(self.shared_races)
-        self.read_log = _bytes(READ_LOG_BYTES) if r.checks & CheckBit.RACE_SHARED else _bytes(0)
+        self.read_log = zeroed(READ_LOG_BYTES) if r.checks & CheckBit.RACE_SHARED else zeroed(0)
         b.read_log = address_of(self.read_log)
         local = n_warps * 32 * r.local_bytes
-        self.local, self.local_words = _bytes(local + 64), _bytes(n_warps * 32 * (-(-r.local_bytes // 4)) + 64)
+        self.local, self.local_words = zeroed(local), zeroed(n_warps * 32 * (-(-r.local_bytes // 4)) + 64)
         b.local, b.local_words = address_of(self.local), address_of(self.local_words)
         stride = plan.undefined_bytes + plan.register_bytes + CACHE_LINE
-        self.registers = _bytes(n_warps * stride)
-        self.groups = np.zeros((n_warps, 2, len(plan.cfg.blocks) + 1), np.uint32)
+        self.registers = zeroed(n_warps * stride)
+        n_groups = 2 * (len(plan.cfg.blocks) + 1)
+        self.groups = zeroed(4 * n_warps * n_groups).view(np.uint32).reshape(n_warps, 2, -1)
         for index, warp in enumerate(self.warps):
             warp.block, warp.thread = ctypes.addressof(b), ctypes.addressof(self.thread)
             warp.registers = self.registers.ctypes.data + index * stride
@@ -116,9 +110,9 @@ class ThreadState:
 
     def _make_flights(self, n_warps: int, words: int) -> None:
         """Room for copies in flight, which other kernels do without."""
-        self.flights, self.flying = (Flight.structure() * (FLIGHTS * n_warps))(), _bytes(4 * words)
+        self.flights, self.flying = records(Flight.structure(), FLIGHTS * n_warps), zeroed(4 * words)
         self.block.flights = address_of(self.flying)
-        self.mbarriers, self.bulks = (MBarrier.structure() * (words // 2 + 1))(), (Bulk.structure() * BULKS)()
+        self.mbarriers, self.bulks = records(MBarrier.structure(), words // 2 + 1), records(Bulk.structure(), BULKS)
         self.block.mbarriers, self.block.bulks = ctypes.addressof(self.mbarriers), ctypes.addressof(self.bulks)
         for index, warp in enumerate(self.warps):
             warp.flights = ctypes.addressof(self.flights) + index * FLIGHTS * ctypes.sizeof(Flight.structure())

@@ -1,0 +1,1 @@
+"""Hostile PTX and CUDA text, made from good text: `python -m tests.fuzz`."""
