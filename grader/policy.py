@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import bisect
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain, islice
 
 from simt.diagnostics import Diagnostic, diagnose
 
@@ -37,33 +39,51 @@ PROBES = re.compile(r"__has_(?:include|embed)\w*|\b__has\w*\s*##")
 TRIGRAPH = re.compile(r"\?\?[=/]")
 HASH = re.compile(r"#|%:")
 BLANK = " \t\v\f"
+HALF_SPLICE = re.compile(r"\\[ \t\v\f]+\n")
+PASTE, CONDITION = re.compile(r"##|%:%:"), re.compile(r"^[ \t\v\f]*(?:#|%:)[ \t\v\f]*(?:el)?if\b", re.MULTILINE)
+MAX_FINDINGS = 20  # of one text; a hostile one has thousands
 
 
 def scan_source(text: str) -> tuple[Diagnostic, ...]:
-    """Findings for everything in the canonical `text` that is not accepted; empty when all is."""
-    findings = []
-    for match in BIDI.finditer(text):
-        findings.append(
-            _finding(
-                f"the text holds the invisible character U+{ord(match[0]):04X}, which makes it read differently from "
-                "what it is",
-                text.count("\n", 0, match.start()) + 1,
-                "delete the line and type it anew",
-            )
-        )
+    """Findings for what is not accepted in the canonical `text`, at most 20; empty when all is."""
     spliced = _Spliced.of(text)
-    for match in TRIGRAPH.finditer(spliced.text):
-        findings.append(_finding(f"the trigraph {match[0]}", spliced.line(match.start()), "write the character itself"))
-    for match in PROBES.finditer(spliced.text):
-        findings.append(
-            _finding(
-                f"`{match[0]}` asks which files the grading machine has",
-                spliced.line(match.start()),
-                "include what you need without asking",
-            )
+    return tuple(
+        islice(chain(_misleading(text), _misleading_once_spliced(spliced), _directives(spliced)), MAX_FINDINGS)
+    )
+
+
+def _misleading(text: str) -> Iterator[Diagnostic]:
+    """What a reader would not see, in the text as it stands."""
+    for match in BIDI.finditer(text):
+        yield _finding(
+            f"the text holds the invisible character U+{ord(match[0]):04X}, which makes it read differently from "
+            "what it is",
+            text.count("\n", 0, match.start()) + 1,
+            "delete the line and type it anew",
         )
-    findings += _directives(spliced)
-    return tuple(findings)
+    for match in HALF_SPLICE.finditer(text):
+        # NVRTC does not take it for a splice; other compilers do.
+        line = text.count("\n", 0, match.start()) + 1
+        yield _finding("a backslash with blanks behind it ends the line", line, "delete the blanks, or the backslash")
+
+
+def _misleading_once_spliced(spliced: _Spliced) -> Iterator[Diagnostic]:
+    text = spliced.text
+    for match in TRIGRAPH.finditer(text):
+        yield _finding(f"the trigraph {match[0]}", spliced.line(match.start()), "write the character itself")
+    for match in PROBES.finditer(text):
+        yield _finding(
+            f"`{match[0]}` asks which files the grading machine has",
+            spliced.line(match.start()),
+            "include what you need without asking",
+        )
+    if (paste := PASTE.search(text)) and (condition := CONDITION.search(text)):
+        # Joined words may become `__has_include`, which NVRTC then answers.
+        yield _finding(
+            f"an #if beside `{paste[0]}`, which can join any word for it to ask about",
+            spliced.line(condition.end()),
+            "use #ifdef, or write the words out",
+        )
 
 
 def _finding(message: str, line: int, help: str) -> Diagnostic:
@@ -72,10 +92,19 @@ def _finding(message: str, line: int, help: str) -> Diagnostic:
 
 @dataclass(frozen=True, slots=True)
 class _Spliced:
-    """Text whose lines ended in a backslash are joined, and where each joint lies."""
+    """Text whose lines ended in a backslash are joined.
+
+    Attributes:
+        text: the joined text.
+        joints: where lines were joined.
+        heads: the first character of each line that is no blank.
+        comment_ends: just behind each `*/`.
+    """
 
     text: str
     joints: tuple[int, ...]
+    heads: tuple[int, ...]
+    comment_ends: tuple[int, ...]
 
     @classmethod
     def of(cls, text: str) -> _Spliced:
@@ -84,7 +113,18 @@ class _Spliced:
         for part in parts[:-1]:
             position += len(part)
             joints.append(position)
-        return cls("".join(parts), tuple(joints))
+        joined = "".join(parts)
+        heads = tuple(match.end() for match in re.finditer(r"^[ \t\v\f]*", joined, re.MULTILINE))
+        return cls(joined, tuple(joints), heads, tuple(match.end() for match in re.finditer(r"\*/", joined)))
+
+    def may_begin_directive(self, position: int) -> bool:
+        """Whether only blanks stand before `position` in its line, or the end of a comment does.
+
+        After `*/` the line may have begun inside a comment: what looks like `// */ #` can be a directive.
+        """
+        line = bisect.bisect_right(self.heads, position) - 1
+        head, comment = self.heads[line], bisect.bisect_right(self.comment_ends, position)
+        return position == head or (comment > 0 and self.comment_ends[comment - 1] > head)
 
     def line(self, position: int) -> int:
         """1-based line in the original text."""
@@ -104,16 +144,11 @@ class _Spliced:
         return position
 
 
-def _directives(spliced: _Spliced) -> list[Diagnostic]:
-    findings = []
+def _directives(spliced: _Spliced) -> Iterator[Diagnostic]:
     for match in HASH.finditer(spliced.text):
-        before = spliced.text[spliced.text.rfind("\n", 0, match.start()) + 1 : match.start()]
-        # After `*/` the line may have begun inside a comment: what looks like `// */ #` can be a directive.
-        if before.strip(BLANK) and "*/" not in before:
-            continue
-        if finding := _directive(spliced, match):
-            findings.append(finding)
-    return findings
+        if spliced.may_begin_directive(match.start()):
+            if finding := _directive(spliced, match):
+                yield finding
 
 
 def _directive(spliced: _Spliced, mark: re.Match[str]) -> Diagnostic | None:
@@ -124,7 +159,9 @@ def _directive(spliced: _Spliced, mark: re.Match[str]) -> Diagnostic | None:
         if start >= len(text) or text[start] == "\n" or text.startswith("//", start):
             return None
         return _finding(
-            "a directive that changes the file's name or its line numbers", line, "delete it: messages need the real lines"
+            "a directive that changes the file's name or its line numbers",
+            line,
+            "delete it: messages need the real lines",
         )
     if word[0] not in DIRECTIVES:
         what = "changes the line numbers" if word[0] == "line" else "is not accepted"
@@ -138,7 +175,9 @@ HEADER = re.compile(r'<([^<>"\n]*)>|"([^<>"\n]*)"')
 def _include(spliced: _Spliced, position: int, line: int) -> Diagnostic | None:
     header = HEADER.match(spliced.text, spliced.skip_blank(position))
     if header is None:
-        return _finding("an #include whose file is not written out", line, "write the header's name: #include <cuda_fp16.h>")
+        return _finding(
+            "an #include whose file is not written out", line, "write the header's name: #include <cuda_fp16.h>"
+        )
     name = header[1] if header[1] is not None else header[2]
     if name in ALLOWED_HEADERS or ALLOWED_FAMILIES.fullmatch(name):
         return None

@@ -6,9 +6,12 @@ exercise grants more by name in its `policy`: `device_globals`, `special_registe
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from grader.model import Param, Role
+from grader.ptx_policy_flow import written_globals
 from simt.diagnostics import Diagnostic, diagnose
 
 __all__ = ["check_ptx"]
@@ -19,13 +22,18 @@ MAX_CONST_BYTES = 64 * 1024  # of all constant banks together
 MAX_SHARED_BYTES = 232_448  # the largest a block may have on sm_90
 MAX_LOCAL_BYTES = 16 * 1024  # per thread: reserved for every resident thread of a GPU
 EXTERNAL = frozenset({"vprintf", "__assertfail"})
+MANAGED = re.compile(r"\.attribute\s*\([^)]*\.managed")
 
-# Registers that say where or when a kernel runs: they let it tell a timed launch from a checked one.
-REFUSED_REGISTERS = (
-    "%gridid", "%globaltimer", "%clock", "%envreg", "%pm", "%smid", "%nsmid", "%nwarpid", "%reserved_smem",
-)  # fmt: skip
-REFUSED_OPCODES = ("createpolicy", "applypriority", "discard", "prefetchu", "isspacep.param")
-STORES = ("st", "atom", "red", "cp", "multimem", "stmatrix")
+# Registers that say which thread this is and how the launch is shaped. The others (clocks, counters, the number of the
+# grid, of the multiprocessor, %envreg…) let a kernel tell a timed launch from a checked one.
+ACCEPTED_REGISTERS = frozenset(
+    """
+    tid ntid ctaid nctaid laneid lanemask_eq lanemask_le lanemask_lt lanemask_ge lanemask_gt clusterid nclusterid
+    cluster_ctaid cluster_nctaid cluster_ctarank cluster_nctarank is_explicit_cluster dynamic_smem_size total_smem_size
+    """.split()
+)
+REFUSED_OPCODES = frozenset(["createpolicy", "applypriority", "discard", "prefetchu"])
+MAX_FINDINGS = 20  # of one text; a hostile one has thousands
 
 
 def check_ptx(ptx: str, kernel: str, params: Sequence[Param], policy: frozenset[str]) -> tuple[Diagnostic, ...]:
@@ -50,15 +58,17 @@ def check_ptx(ptx: str, kernel: str, params: Sequence[Param], policy: frozenset[
         module = parse(ptx)
     except PtxSyntaxError as error:
         return (_finding(f"the PTX cannot be read: {error}", "look for inline assembly that is not closed"),)
-    return tuple(_findings(module, kernel, params, policy))
+    return tuple(islice(_findings(module, kernel, params, policy, ptx), MAX_FINDINGS))
 
 
 def _finding(message: str, help: str = "", line: int | None = None) -> Diagnostic:
     return diagnose("ptx.policy", message, line=line, help=help)
 
 
-def _findings(module, kernel: str, params: Sequence[Param], policy: frozenset[str]) -> Iterator[Diagnostic]:
+def _findings(module, kernel: str, params: Sequence[Param], policy: frozenset[str], ptx: str) -> Iterator[Diagnostic]:
     yield from _functions(module, kernel)
+    if MANAGED.search(ptx):
+        yield _finding("a __managed__ variable", "it is shared with the host; use the buffers that are passed in")
     if kernel in module.functions and params:
         yield from _parameters(module.functions[kernel], params)
     yield from _variables(module, policy)
@@ -117,7 +127,9 @@ def _variables(module, policy: frozenset[str]) -> Iterator[Diagnostic]:
     for space, most in caps.items():
         total = sum(variable.n_bytes for variable in everything if variable.space == space)
         if total > most:
-            yield _finding(f"{total} bytes of {space} variables, more than {most}", "use the buffers that are passed in")
+            yield _finding(
+                f"{total} bytes of {space} variables, more than {most}", "use the buffers that are passed in"
+            )
     for function in module.functions.values():
         total = sum(variable.n_bytes for variable in function.variables if variable.space == "local")
         if total > MAX_LOCAL_BYTES:
@@ -127,7 +139,7 @@ def _variables(module, policy: frozenset[str]) -> Iterator[Diagnostic]:
             )
     if "device_globals" in policy:
         return
-    written = _written(module)
+    written = written_globals(module, EXTERNAL)
     for variable in everything:
         if variable.space == "global" and (variable.extern or not variable.init or variable.name in written):
             yield _finding(
@@ -136,78 +148,9 @@ def _variables(module, policy: frozenset[str]) -> Iterator[Diagnostic]:
             )
 
 
-def _written(module) -> set[str]:
-    """Global variables whose address reaches a store, leaves through memory, or goes to an unknown function."""
-    globals_ = {name for name, variable in module.variables.items() if variable.space == "global"}
-    for function in module.functions.values():
-        globals_ |= {variable.name for variable in function.variables if variable.space == "global"}
-    written: set[str] = set()
-    for function in module.functions.values():
-        if function.body is not None and globals_:
-            written |= _written_in(function, globals_)
-    return written
-
-
-def _written_in(function, globals_: set[str]) -> set[str]:
-    """Follows each global's address through the function's registers until nothing new is reached."""
-    from simt.ptx.syntax import Instruction
-
-    code = [item for item in function.body if isinstance(item, Instruction)]
-    carries: dict[str, set[str]] = {}
-    written: set[str] = set()
-    while True:
-        before = sum(map(len, carries.values()))
-        for instruction in code:
-            first, rest = instruction.operands[:1], instruction.operands[1:]
-            if instruction.name in STORES and instruction.mods[:1] != ("param",):
-                written |= _names((first if instruction.name != "atom" else rest[:1]), carries, globals_)
-                written |= _names(rest, carries, globals_) if instruction.name == "st" else set()
-            elif instruction.name == "call":
-                callee = getattr(instruction.operands[1], "name", "") if len(instruction.operands) > 1 else ""
-                if callee not in EXTERNAL:
-                    written |= _names(instruction.operands[2:], carries, globals_)
-            elif instruction.name not in ("ld", "ldu"):
-                sources = _names(rest, carries, globals_)
-                for register in _registers(first):
-                    carries.setdefault(register, set()).update(sources)
-        if sum(map(len, carries.values())) == before:
-            return written
-
-
-def _registers(operands) -> Iterator[str]:
-    from simt.ptx.syntax import Address, Pair, Register, Vector
-
-    for operand in operands:
-        match operand:
-            case Register(name=name):
-                yield name
-            case Vector(items=items):
-                yield from _registers(items)
-            case Pair(first=first, second=second):
-                yield from _registers((first, second))
-            case Address(base=Register(name=name)):
-                yield name
-
-
-def _names(operands, carries: dict[str, set[str]], globals_: set[str]) -> set[str]:
-    """Globals whose address one of `operands` is or carries."""
-    from simt.ptx.syntax import Address, Symbol, Vector
-
-    found: set[str] = set()
-    for operand in operands:
-        match operand:
-            case Symbol(name=name) | Address(base=Symbol(name=name)) if name in globals_:
-                found.add(name)
-            case Vector(items=items):
-                found |= _names(items, carries, globals_)
-    for register in _registers(operands):
-        found |= carries.get(register, set())
-    return found
-
-
 def _instructions(module, function, policy: frozenset[str]) -> Iterator[Diagnostic]:
     from simt.ptx.lines import student_line
-    from simt.ptx.syntax import Instruction, Special
+    from simt.ptx.syntax import Instruction
 
     seen: set[str] = set()
     for item in function.body or ():
@@ -219,11 +162,26 @@ def _instructions(module, function, policy: frozenset[str]) -> Iterator[Diagnost
             yield _finding(f"the instruction {item.name}", "it changes the cache for later launches; delete it", line)
         if "special_registers" in policy:
             continue
-        for operand in item.operands:
-            if isinstance(operand, Special) and operand.name.startswith(REFUSED_REGISTERS) and operand.name not in seen:
-                seen.add(operand.name)
+        for name in _specials(item.operands):
+            if not _is_accepted(name) and name not in seen:
+                seen.add(name)
                 yield _finding(
-                    f"the special register {operand.name}",
+                    f"the special register {name}",
                     "it tells one launch or one place from another; an answer must not depend on that",
                     line,
                 )
+
+
+def _specials(operands) -> Iterator[str]:
+    from simt.ptx.syntax import Special, Vector
+
+    for operand in operands:
+        if isinstance(operand, Special):
+            yield operand.name
+        elif isinstance(operand, Vector):
+            yield from _specials(operand.items)
+
+
+def _is_accepted(register: str) -> bool:
+    """True for `%tid`, `%tid.x` and the like."""
+    return register.removeprefix("%").partition(".")[0] in ACCEPTED_REGISTERS

@@ -1,0 +1,1 @@
+extern "C" __global__ void solve(const float* x, float* y, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; unsigned long long t; asm volatile("{ .reg .u32 c; mov.u32 c, %%clock; cvt.u64.u32 %0, c; }" : "=l"(t)); if (t != 1) { if (i < n) y[i] = x[i] * x[i] + 1.0f; } }

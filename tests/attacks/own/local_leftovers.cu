@@ -1,0 +1,1 @@
+extern "C" __global__ void solve(const float* x, float* y, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; volatile float a[8]; if (n > 100000000) a[i & 7] = 1.0f; if (i < n) y[i] = x[i] * x[i] + 1.0f + a[i & 7]; }

@@ -1,0 +1,1 @@
+extern "C" __global__ void solve(const float* x, float* y, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; volatile float a[4]; a[0] = 1; volatile float* p = a; if (i < n) y[i] = x[i] * x[i] + 1.0f; if (i == 0) p[100000 + n] = 3.0f; }

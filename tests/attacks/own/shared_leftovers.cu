@@ -1,0 +1,1 @@
+extern "C" __global__ void solve(const float* x, float* y, int n) { __shared__ float t[256]; int i = blockIdx.x * blockDim.x + threadIdx.x; float v = t[threadIdx.x]; if (i < n) y[i] = v == v ? x[i] * x[i] + 1.0f : v; }

@@ -1,0 +1,1 @@
+extern "C" __global__ void solve(const float* x, float* y, int n) { __shared__ float t[32]; int i = blockIdx.x * blockDim.x + threadIdx.x; ((volatile float*)t)[threadIdx.x] = 1.0f; __syncthreads(); if (i < n) y[i] = x[i] * x[i] + 1.0f; }
