@@ -139,6 +139,7 @@ def _rows() -> tuple[Check, ...]:
         Check("runtime.assert", "RT002", error, "device assert failed"),
         Check("runtime.budget", "RT003", error, "stopped by the instruction or time budget"),
         Check("runtime.stack", "RT004", error, "call depth or local memory over the limit"),
+        Check("runtime.division-by-zero", "RT005", warning, "an integer divided by zero"),
         Check("perf.coalescing", "PF001", advice, "lanes of a warp touch more sectors than needed"),
         Check("perf.bank-conflict", "PF002", advice, "lanes of a warp meet in one shared memory bank"),
         Check("perf.divergence", "PF003", advice, "lanes of a warp take different branches"),

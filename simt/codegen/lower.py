@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from simt.codegen import async_copies, control, matrix_ops, matrix_products, mbarriers, memory_access, warp_level
+from simt.codegen import async_copies, control, division, matrix_ops, matrix_products, mbarriers, memory_access, warp_level
 from simt.codegen.definedness import check_use, follow
 from simt.codegen.emitter import I32, I64
 from simt.codegen.plan import Plan, is_synchronising
@@ -23,7 +23,7 @@ __all__ = ["lower"]
 
 STRUCTURAL = (
     memory_access.HANDLERS | warp_level.HANDLERS | control.HANDLERS | async_copies.HANDLERS | mbarriers.HANDLERS
-    | matrix_ops.HANDLERS | matrix_products.HANDLERS
+    | matrix_ops.HANDLERS | matrix_products.HANDLERS | division.HANDLERS
 )
 
 

@@ -1,4 +1,4 @@
-"""Words for barriers, warp-level synchronisation, deadlocks, traps and asserts."""
+"""Words for barriers, warp-level synchronisation, deadlocks, traps, asserts and divisions by zero."""
 
 from __future__ import annotations
 
@@ -112,6 +112,13 @@ def _stack(view: LaunchView, found: Found) -> Diagnostic:
     return told(view, found, message, help="does the recursion end? Large local arrays count too")
 
 
+def _zero_divisor(view: LaunchView, found: Found) -> Diagnostic:
+    others = f"; so do {found.count - 1} more divisions here" if found.count > 1 else ""
+    message = f"{who(view, found)} divides an integer by zero{others}"
+    help = "the result is undefined, and no GPU traps on it: guard the division, or give the divisor a value that is never 0"
+    return told(view, found, message, help=help)
+
+
 SYNC = {
     "synccheck.divergent": _divergent,
     "synccheck.exited-threads": _exited,
@@ -124,4 +131,5 @@ SYNC = {
     "runtime.trap": _trap,
     "runtime.assert": _assert,
     "runtime.stack": _stack,
+    "runtime.division-by-zero": _zero_divisor,
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simt.engine.findings import ASSERT, BARRIER_OPERANDS, INIT_REGISTER, TRAP, record
+from simt.engine.findings import ASSERT, BARRIER_OPERANDS, INIT_REGISTER, TRAP, ZERO_DIVISOR, record
 from simt.engine.native import native
 from simt.engine.records import Ptr, Record, i32, i64, u32, u64, void
 from simt.engine.state import LANES, LOCAL_WINDOW, MAX_BARRIERS, Barrier, CheckBit, Warp
@@ -119,6 +119,13 @@ def undefined_use(warp: Ptr[Warp], site: i32, lanes: u32) -> void:
 
 
 @native
+def division_by_zero(warp: Ptr[Warp], site: i32, lanes: u32) -> void:
+    """Lanes divide an integer by zero."""
+    if lanes != 0:
+        record(warp, ZERO_DIVISOR, site, -1, lanes, 0, 0, 0)
+
+
+@native
 def device_assert(warp: Ptr[Warp], site: i32, lanes: u32, texts: Ptr[u64]) -> void:
     """A failed device assert; the message's address goes along, the launch ends at its next look."""
     if lanes == 0:
@@ -130,4 +137,5 @@ def device_assert(warp: Ptr[Warp], site: i32, lanes: u32, texts: Ptr[u64]) -> vo
 
 SERVICES = (
     leave_kernel, barrier_number, arrive_only, trap, virtual_sleep, virtual_clock, device_printf, device_assert, undefined_use,
+    division_by_zero,
 )  # fmt: skip
