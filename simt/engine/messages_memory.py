@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import re
+
 from simt.diagnostics import Diagnostic, diagnose
 from simt.engine.view import BufferView, Found, LaunchView
 
 __all__ = ["MEMORY"]
+
+_DIFFERENCE = re.compile(r"[\w\])]\s*-(?![>=])|-=")
+_PRODUCT = re.compile(r"\b([A-Za-z_][\w.]*)\s*\*\s*([A-Za-z_][\w.]*)")
+# A type before the star of a pointer, or the position of a block, which stays far below 2³¹.
+_NO_FACTOR = re.compile(
+    r"(const|void|bool|(unsigned|signed|char|short|int|long|float|double|__half|half)\d?|\w+_t)$"
+    r"|(blockIdx|blockDim|gridDim|threadIdx)\b"
+)
 
 
 def who(view: LaunchView, found: Found) -> str:
@@ -40,7 +50,8 @@ def _global(view: LaunchView, found: Found) -> Diagnostic:
     site, buffer = view.sites[found.site], view.buffer_at(found.address)
     if buffer is None:
         message = f"{who(view, found)} {site.verb} out of bounds at address {found.address:#x}, in no buffer at all"
-        return told(view, found, message + more(found), help="check how the pointer and the index are computed")
+        help = _wraps(view, found) or "check how the pointer and the index are computed"
+        return told(view, found, message + more(found), help=help)
     message = (
         f"{who(view, found)} {site.verb} {buffer.element(found.address)} out of bounds, "
         f"{_distance(buffer, found.address, site.n_bytes)}"
@@ -51,10 +62,29 @@ def _global(view: LaunchView, found: Found) -> Diagnostic:
 def _bounds_help(view: LaunchView, found: Found, buffer: BufferView) -> str:
     n, name = buffer.n_elements, next((name for name, value in view.scalars if value == buffer.n_elements), "n")
     if found.address < buffer.base:
-        return "the index is negative here: guard the first element, or check the subtraction (unsigned values wrap)"
+        return _wraps(view, found) or _negative(view, found)
     if view.n_threads > n:
         return f"{view.n_threads} threads were launched for {n} elements; guard the access with `if (i < {name})`"
     return f"the last valid element is {buffer.name}[{n - 1}]: compare each index of the expression with its extent"
+
+
+def _wraps(view: LaunchView, found: Found) -> str:
+    """Help for an index made of a product and of no difference: its 32 bits are the likeliest fault; "" for another."""
+    text = view.computed_at(found.site)
+    product = next((p for p in _PRODUCT.finditer(text) if not _NO_FACTOR.match(p[1])), None)
+    if product is None or _DIFFERENCE.search(text):
+        return ""
+    return (
+        f"can {product[1]} * {product[2]} pass 2147483647? A 32-bit product then wraps around to a negative index: compute "
+        f"it in 64 bits, (long long){product[1]} * {product[2]}"
+    )
+
+
+def _negative(view: LaunchView, found: Found) -> str:
+    subtracts = _DIFFERENCE.search(view.computed_at(found.site))
+    return "the index is negative here: guard the first element" + (
+        ", or check the subtraction (unsigned values wrap)" if subtracts else ", or check the sign of what the index is made of"
+    )
 
 
 def _shared(view: LaunchView, found: Found) -> Diagnostic:

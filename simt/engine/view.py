@@ -22,6 +22,8 @@ TYPE_WORDS = {
     "int32": ("int", "ints"), "int8": ("signed char", "bytes"), "uint8": ("unsigned char", "bytes"),
 }  # fmt: skip
 
+_ASSIGNED = re.compile(r"\b([A-Za-z_]\w*)\s*[-+*]?=[^=]")
+
 
 @dataclass(frozen=True, slots=True)
 class SiteView:
@@ -154,6 +156,15 @@ class LaunchView:
             return line
         named = re.compile(rf"\b{stored[1]}\s*=[^=]")
         return next((n for n in range(line - 1, max(line - 20, 0), -1) if named.search(self.text_of(n))), line)
+
+    def computed_at(self, site: int) -> str:
+        """The source line of a site without its comment, after the lines that gave its names their values."""
+        line = self.line(site)
+        own = self.text_of(line).partition("//")[0]
+        names = set(re.findall(r"[A-Za-z_]\w*", own))
+        before = [text.partition("//")[0] for text in self.source.split("\n")[: (line or 1) - 1]]
+        given = [text for text in before if (found := _ASSIGNED.search(text)) and found[1] in names]
+        return "\n".join([*given, own])
 
     def block_of(self, linear: int) -> tuple[int, int, int]:
         x, y, _ = self.grid

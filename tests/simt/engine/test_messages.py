@@ -57,6 +57,29 @@ def test_an_element_before_the_start_is_said_so():
     assert "x[-1]" in d.message and "4 bytes before the start" in d.message
 
 
+@pytest.mark.parametrize("address", [BASE - 4, BASE - (1 << 33)])
+def test_an_index_that_is_a_product_may_have_wrapped(address):
+    source = "\n\n  const float* q = x + r * pitch;  // a - b\n  y[i] = *q;\n"
+    d = only(found("memcheck.global.read-oob", address=address), sites=(site(4),), source=source)
+    assert "(long long)r * pitch" in d.help and "subtraction" not in d.help
+
+
+@pytest.mark.parametrize(
+    ("line", "word"),
+    [
+        ("y[i] = x[i - 1];", "subtraction"),
+        ("y[i] = x[r * pitch - 1];", "subtraction"),
+        ("y[i] = x[place[i]];", "sign"),
+        ("y[i] = x[p->offset];", "sign"),
+    ],
+)
+def test_a_negative_index_is_put_down_to_what_stands_in_its_line(line, word):
+    source = f"int i = blockIdx.x * blockDim.x + threadIdx.x;\n\n{line}\n"
+    d = only(found("memcheck.global.read-oob", address=BASE - 4), source=source)
+    assert word in d.help and "2147483647" not in d.help
+    assert word == "subtraction" or "subtract" not in d.help
+
+
 def test_a_missing_dynamic_size_names_the_bytes_wanted():
     sites = (site(4, Access.STORE, Scope.SHARED),)
     shared = (SharedView("buf", 0, 0, dynamic=True),)
