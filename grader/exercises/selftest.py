@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from grader.model import Case, Exercise, KernelAnswer, Param, Role, Tolerance
+from grader.model import Case, Exercise, KernelAnswer, Param, Role, Timed, Tolerance
 
 __all__ = ["EXERCISES"]
 
@@ -44,11 +44,20 @@ def _dot_reference(x, w, n):
     return {"out": np.array([np.dot(x.astype(np.float64), w.astype(np.float64))])}
 
 
+# What installations and hostile kernels are timed against: the honest way.
+PLAIN_MAP = r"""
+extern "C" __global__ void solve(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i] * x[i] + 1.0f;
+}
+"""
+MAP_LAUNCH = {"grid": "ceil_div(n, 256)", "block": 256}
+
 MAP = Exercise(
     id="selftest.map",
     lesson="selftest",
     title="y = x² + 1",
-    answer=KernelAnswer("solve", {"grid": "ceil_div(n, 256)", "block": 256}),
+    answer=KernelAnswer("solve", MAP_LAUNCH),
     params=(
         Param("x", "float32", Role.IN, ("n",)),
         Param("y", "float32", Role.OUT, ("n",)),
@@ -57,6 +66,8 @@ MAP = Exercise(
     inputs=_map_inputs,
     reference=_map_reference,
     cases=_cases(777),
+    baseline=(PLAIN_MAP, MAP_LAUNCH),
+    timed=Timed({"n": 1 << 24}),
     tolerance={
         "y": Tolerance(
             relative=2.0**-22, why="a product and a sum of one sign, each rounded to 2^-24: 2^-23, and as much again"

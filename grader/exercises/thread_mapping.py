@@ -15,6 +15,7 @@ from grader.model import (
     Param,
     Question,
     Role,
+    Timed,
     Tolerance,
     ValueAnswer,
 )  # fmt: skip
@@ -59,6 +60,7 @@ MAP1D = Exercise(
         "The number is `blockIdx.x * blockDim.x + threadIdx.x`. Is every such number an element?",
         "`int i = blockIdx.x * blockDim.x + threadIdx.x;` and then `if (i < n) y[i] = x[i] * x[i];`",
     ),
+    timed=Timed({"n": 1 << 24}),
     faults=(
         Fault(
             "missing-bounds-guard",
@@ -129,6 +131,7 @@ MAP2D = Exercise(
         "Each array has its own distance between rows: `width` in the photo, `pitch` in the frame.",
         "Guard both coordinates, then `frame[row * pitch + col] = 1.0f - photo[row * width + col];`",
     ),
+    timed=Timed({"width": 4000, "height": 4096, "pitch": 4096}),
     faults=(
         Fault(
             "xy-swapped",
@@ -242,7 +245,7 @@ GRIDSTRIDE = Exercise(
     id="thread_mapping.gridstride",
     lesson=LESSON,
     title="Few threads, many elements",
-    answer=KernelAnswer("gridstride", {"grid": arrays.STRIDE_GRID, "block": arrays.STRIDE_BLOCK}, launch_editable=False),
+    answer=KernelAnswer("gridstride", arrays.STRIDE_LAUNCH, launch_editable=False),
     params=(
         Param("x", "float32", Role.IN, ("n",)),
         Param("y", "float32", Role.OUT, ("n",)),
@@ -255,6 +258,8 @@ GRIDSTRIDE = Exercise(
         Case("another size", {"n": 2777}, seed=7, hidden=True),
     ),
     tolerance={"y": Tolerance(why="halving a normal float changes its exponent only, so it is exact")},
+    baseline=(arrays.EVERY_BLOCK_ALL, arrays.STRIDE_LAUNCH),
+    timed=Timed({"n": 1 << 20}),
     goals=(
         Goal(
             "reads_per_input", 1.0, False, 1.0,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from grader.exercises.tiling_baselines import NAIVE_GEMM, PLAIN_STENCIL, TILED_COLUMNS
 from grader.model import (
     Case,
     Exercise,
@@ -13,6 +14,7 @@ from grader.model import (
     Param,
     Question,
     Role,
+    Timed,
     Tolerance,
     ValueAnswer,
 )  # fmt: skip
@@ -22,6 +24,8 @@ __all__ = ["EXERCISES"]
 LESSON = "04_tiling"
 TILE = 16  # edge of the GEMM exercises' tiles
 TILE_X, TILE_Y = 32, 8  # tile of the stencil and of when_not, one thread an element
+PLANE_LAUNCH = {"grid": (f"ceil_div(width, {TILE_X})", f"ceil_div(height, {TILE_Y})"), "block": (TILE_X, TILE_Y)}
+TIMED_PLANE = Timed({"width": 4096, "height": 3072})  # 100 MB read and written: ten empty launches on an H200
 ONE_ROUNDING = 2.0**-24  # largest relative error of one float32 operation
 
 LOAD_BARRIER = "a thread reads what another thread loaded, and that one may not have got there: a barrier belongs between"
@@ -60,11 +64,7 @@ STENCIL = Exercise(
     id="tiling.stencil",
     lesson=LESSON,
     title="A tile with a halo",
-    answer=KernelAnswer(
-        "stencil",
-        {"grid": (f"ceil_div(width, {TILE_X})", f"ceil_div(height, {TILE_Y})"), "block": (TILE_X, TILE_Y)},
-        launch_editable=False,
-    ),
+    answer=KernelAnswer("stencil", PLANE_LAUNCH, launch_editable=False),
     params=(
         Param("plane", "float32", Role.IN, ("height", "width")),
         Param("out", "float32", Role.OUT, ("height", "width")),
@@ -84,6 +84,8 @@ STENCIL = Exercise(
             "sum of at most 1 adds its own: (2 + 3 + 4)/8 + 1 = 2.1 units of 2^-24; 6 leave other orders of adding room",
         )
     },
+    baseline=(PLAIN_STENCIL, PLANE_LAUNCH),
+    timed=TIMED_PLANE,
     goals=(
         Goal(
             "loads_per_output", 1.35, False, 2.0,
@@ -119,18 +121,6 @@ STENCIL = Exercise(
 # gemm_tiled and debug_published: C = A · B through two tiles.
 
 GEMM_SIZES = ((64, 96, 80), (1, 1, 1), (31, 33, 32), (32, 31, 33), (33, 32, 17), (16, 48, 5), (37, 29, 53))
-# Under the name that the exercise asks for, since it is run in its place.
-NAIVE_GEMM = r"""
-extern "C" __global__ void gemm_tiled(const float* A, const float* B, float* C, int m, int n, int k) {
-    int row = blockIdx.y * blockDim.y + threadIdx.y;
-    int col = blockIdx.x * blockDim.x + threadIdx.x;
-    if (row < m && col < n) {
-        float sum = 0.0f;
-        for (int i = 0; i < k; ++i) sum += A[row * k + i] * B[i * n + col];
-        C[row * n + col] = sum;
-    }
-}
-"""
 GEMM_LAUNCH = {"grid": (f"ceil_div(n, {TILE})", f"ceil_div(m, {TILE})"), "block": (TILE, TILE)}
 
 
@@ -192,6 +182,13 @@ GEMM_TOLERANCE = {
         "do not, and an eighth of it is still thirty times what a float sum in any order shows",
     )
 }
+TIMED_GEMM_TOLERANCE = {
+    "C": Tolerance(
+        absolute=1024 * 2.0**-21,
+        why="a sum of 1024 products: partial sums stay below 32 · 3, so each rounding below 2^-18, and a thousand of both "
+        "signs add up to 32 · 2^-18; 4 times that, 2^-11, is a sixteenth of what half precision would err by",
+    )
+}
 # Both leave reads and writes of one word without an order. Who reads before the load also meets memory that nobody wrote.
 GEMM_BARRIERS = (
     Fault("missing-barrier-after-load", checks=("initcheck.shared",), says=LOAD_BARRIER, absent=BARRIER_ASTRAY),
@@ -219,6 +216,7 @@ GEMM_TILED = Exercise(
     cases=GEMM_CASES,
     tolerance=GEMM_TOLERANCE,
     baseline=(NAIVE_GEMM, GEMM_LAUNCH),
+    timed=Timed({"m": 1024, "n": 1024, "k": 1024}, flops="2 * m * n * k", tolerance=TIMED_GEMM_TOLERANCE),
     goals=(
         Goal(
             "global_load_requests_ratio", f"1.1 / {TILE}", False, 2.0,
@@ -306,11 +304,7 @@ WHEN_NOT = Exercise(
     id="tiling.when_not",
     lesson=LESSON,
     title="A tile too many",
-    answer=KernelAnswer(
-        "weigh_columns",
-        {"grid": (f"ceil_div(width, {TILE_X})", f"ceil_div(height, {TILE_Y})"), "block": (TILE_X, TILE_Y)},
-        launch_editable=False,
-    ),
+    answer=KernelAnswer("weigh_columns", PLANE_LAUNCH, launch_editable=False),
     params=(
         Param("plane", "float32", Role.IN, ("height", "width")),
         Param("weight", "float32", Role.IN, ("width",)),
@@ -325,6 +319,8 @@ WHEN_NOT = Exercise(
         Case("another size", {"width": 45, "height": 19}, seed=7, hidden=True),
     ),
     tolerance={"out": Tolerance(relative=ONE_ROUNDING, why="one product, rounded once: at most 2^-24 of its value")},
+    baseline=(TILED_COLUMNS, PLANE_LAUNCH),
+    timed=TIMED_PLANE,
     goals=(
         Goal(
             "shared_requests", 0, False, 1.0, "no value is used by two threads, so none has to be shared",
