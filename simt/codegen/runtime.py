@@ -54,6 +54,6 @@ _DIGEST = _source_digest()  # of what this process imports
 
 def _build() -> str:
     from simt.engine.entry import ENTRY_POINTS
-    from simt.engine.native import build_module
+    from simt.engine.native_compiler import build_module
 
     return str(build_module(ENTRY_POINTS))

@@ -8,7 +8,7 @@ import numpy as np
 from simt.codegen.jit import compile_ir
 from simt.engine import atomics, memory
 from simt.engine.findings import CHECKS
-from simt.engine.native import build_module
+from simt.engine.native_compiler import build_module
 from simt.engine.races import RACE_WORD_BYTES, READ_LOG_BYTES, SHARED_RACE_WORD_BYTES, fence
 from simt.engine.state import (
     GLOBAL_BASE,

@@ -7,7 +7,8 @@ import ctypes
 import pytest
 
 from simt.codegen.jit import compile_ir
-from simt.engine.native import build_module, native
+from simt.engine.native import native
+from simt.engine.native_compiler import build_module
 from simt.engine.records import Array, Ptr, Record, b1, f32, i32, i64, u8, u32, u64, void
 from simt.engine.values import NativeError
 
