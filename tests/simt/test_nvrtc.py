@@ -1,6 +1,5 @@
-"""CUDA text to PTX and machine code: what compiles, what is said of what does not, and what is kept on disk."""
+"""CUDA text to PTX and machine code: what compiles, and what is said of what does not."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -10,9 +9,8 @@ import pytest
 
 from simt import nvrtc_toolkit
 from simt.diagnostics import Severity
-from simt.kernel_names import find_kernels, missing_kernel, plain_name
+from simt.kernel_names import find_kernels
 from simt.nvrtc import CompilerMissing, KernelResources, compile_cuda, find_toolkit
-from simt.nvrtc_cache import BuildCache
 from simt.sandbox import Limits
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -302,145 +300,6 @@ compile_cuda(open({str(source)!r}).read(), cache=None)
         _, errors = parent.communicate()
     assert b"KeyboardInterrupt" in errors and children
     assert not [pid for pid in children if Path(f"/proc/{pid}").exists()]
-
-
-# Names
-
-
-def test_a_kernel_without_extern_c_is_explained():
-    source = "// saxpy\n" + SAXPY.replace('extern "C" ', "")
-    finding = missing_kernel("saxpy", build(source).ptx, source)
-    assert (finding.check, finding.line) == ("host.kernel-not-found", 2)
-    assert "_Z5saxpyfPKfPfi" in finding.message and 'extern "C"' in finding.help
-
-
-def test_a_misspelt_kernel_name_is_corrected():
-    finding = missing_kernel("saxby", build(SAXPY).ptx, SAXPY)
-    assert finding.line == 1 and "did you mean `saxpy`" in finding.help
-
-
-def test_a_template_needs_a_name_expression():
-    source = "template <int N> __global__ void k(float* y) { y[0] = N; }"
-    finding = missing_kernel("k", build(source).ptx, source)
-    assert finding.line == 1 and "`k<32>`" in finding.help and "no kernel at all" in finding.message
-
-
-def test_a_function_that_is_no_kernel():
-    source = "__device__ float f(float x) { return x; }"
-    assert "__global__" in missing_kernel("f", build(source).ptx, source).help
-
-
-def test_a_kernel_that_is_there_is_not_missing():
-    assert missing_kernel("saxpy", build(SAXPY).ptx, SAXPY) is None
-
-
-@pytest.mark.parametrize(
-    ("mangled", "name"),
-    [("_Z5saxpyfPKfPfi", "saxpy"), ("_Z1kILi3EEvPf", "k"), ("_ZN4mine4deep4scanEPf", "scan"), ("plain", "plain")],
-)
-def test_plain_name(mangled, name):
-    assert plain_name(mangled) == name
-
-
-# Cache
-
-
-def without_time(result):
-    return [getattr(result, name) for name in result.__slots__ if name not in ("seconds", "notes")]
-
-
-@pytest.fixture
-def cache(tmp_path):
-    return BuildCache(tmp_path / "builds")
-
-
-@pytest.fixture
-def no_compiler(monkeypatch):
-    """Makes every compilation fail the test: only the cache may answer."""
-
-    def refuse():
-        def fail(*_):
-            raise AssertionError("compiled again")
-
-        monkeypatch.setattr("simt.nvrtc._WARM.compile", fail)
-
-    return refuse
-
-
-@pytest.mark.parametrize("source", [SAXPY, SAXPY.replace("y[i]", "z[i]")], ids=["right", "wrong"])
-def test_a_build_is_answered_from_the_cache(cache, no_compiler, source):
-    first = compile_cuda(source, cache=cache)
-    no_compiler()
-    assert without_time(compile_cuda(source, cache=cache)) == without_time(first)
-
-
-def test_everything_that_matters_changes_the_digest(cache, tmp_path):
-    include = tmp_path / "include"
-    include.mkdir()
-    digests = [
-        compile_cuda(source, cache=cache, **options).digest
-        for source, options in [
-            (SAXPY, {}),
-            (SAXPY + "\n", {}),
-            (SAXPY, {"arch": "sm_90"}),
-            (SAXPY, {"options": ["-DX"]}),
-            (SAXPY, {"want_cubin": False}),
-            (SAXPY, {"file_name": "other.cu"}),
-            (SAXPY, {"name_expressions": ["&saxpy"]}),
-        ]
-    ]
-    (include / "a.h").write_text("1")
-    digests.append(compile_cuda(SAXPY, cache=cache, include_dirs=[include]).digest)
-    (include / "a.h").write_text("22")
-    digests.append(compile_cuda(SAXPY, cache=cache, include_dirs=[include]).digest)
-    assert len(set(digests)) == len(digests)
-
-
-@pytest.mark.parametrize(
-    "damage", [lambda data: data[:-1], lambda data: b"", lambda data: data[:40] + b"x" + data[41:]]
-)
-def test_a_damaged_entry_is_compiled_again_and_rewritten(cache, damage, no_compiler):
-    first = compile_cuda(SAXPY, cache=cache)
-    (entry,) = cache.folder.iterdir()
-    whole = entry.read_bytes()
-    entry.write_bytes(damage(whole))
-    assert without_time(compile_cuda(SAXPY, cache=cache)) == without_time(first)
-    assert cache.load(entry.stem)
-
-
-def test_a_folder_that_cannot_be_written_is_only_a_note(tmp_path):
-    (tmp_path / "builds").write_text("a file where the folder should be")
-    result = compile_cuda(SAXPY, cache=BuildCache(tmp_path / "builds"))
-    assert result.ok
-    assert len(result.notes) == 1 and "not cached" in result.notes[0]
-
-
-def test_a_full_disk_is_only_a_note(cache, monkeypatch):
-    def full(*_):
-        raise OSError(28, os.strerror(28))
-
-    monkeypatch.setattr(os, "replace", full)
-    result = compile_cuda(SAXPY, cache=cache)
-    assert result.ok and "No space left" in result.notes[0]
-    assert list(cache.folder.iterdir()) == []
-
-
-def test_the_cache_drops_what_was_used_least_recently(tmp_path):
-    cache = BuildCache(tmp_path, limit_bytes=3_500)
-    for at, name in enumerate("abc"):
-        cache.store(name, (bytes(1000),))
-        os.utime(tmp_path / f"{name}.build", (at, at))
-    assert cache.load("a")
-    cache.store("d", (bytes(1000),))
-    assert [name for name in "abcd" if cache.load(name)] == ["a", "c", "d"]
-
-
-def test_the_cache_is_where_the_environment_says(monkeypatch, tmp_path):
-    monkeypatch.setenv("WARPWISE_CACHE", str(tmp_path / "named"))
-    assert BuildCache().folder == tmp_path / "named" / "builds"
-    monkeypatch.delenv("WARPWISE_CACHE")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-    assert BuildCache().folder == tmp_path / "xdg" / "warpwise" / "builds"
 
 
 # Toolkit
