@@ -13,8 +13,12 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from simt.events import ALL_CHECKS
+
+if TYPE_CHECKING:
+    from simt.cli_run import RunReport
 
 __all__ = ["main"]
 
@@ -46,6 +50,8 @@ def _parser() -> argparse.ArgumentParser:
                      help=f"checks to make: {', '.join(sorted(ALL_CHECKS))}")  # fmt: skip
     run.add_argument("--out", type=Path, metavar="DIR", help="write every output there as NAME.npy")
     run.add_argument("--threads", type=_threads, metavar="N", help="native threads; all cores when left out")
+    run.add_argument("--suppress", type=Path, metavar="FILE.toml", help="findings that are accepted, each with its reason")
+    run.add_argument("--sarif", type=Path, metavar="FILE", help="write the findings there as SARIF 2.1.0")
     run.set_defaults(run=_run)
     coverage = commands.add_parser("coverage", help="the table of PTX instructions: what runs, what does not")
     coverage.set_defaults(run=_coverage)
@@ -93,23 +99,31 @@ def _run_and_print(arguments: argparse.Namespace) -> int:
     from simt.cli_report import report_json, report_text, write_outputs
     from simt.cli_run import RunOptions, run_files
 
-    options = RunOptions(arguments.arch, arguments.check, arguments.threads)
+    options = RunOptions(arguments.arch, arguments.check, arguments.threads, suppress=arguments.suppress)
     report = run_files(arguments.kernel, arguments.launch, options)
     paths: dict[str, Path] = {}
-    if arguments.out:
-        try:
+    try:
+        if arguments.out:
             paths = write_outputs(report, arguments.out)
-        except OSError as error:
-            message = f"cannot write outputs to {arguments.out}: {error.strerror}; choose another --out"
-            print(message, file=sys.stderr)
-            if arguments.json:
-                print(json.dumps({"status": "failed", "message": message}))
-            return INTERNAL_FAILURE
+        if arguments.sarif:
+            _write_sarif(report, arguments)
+    except OSError as error:
+        message = f"cannot write to {error.filename or arguments.out}: {error.strerror}; choose another place"
+        print(message, file=sys.stderr)
+        if arguments.json:
+            print(json.dumps({"status": "failed", "message": message}))
+        return INTERNAL_FAILURE
     if arguments.json:
         print(json.dumps(report_json(report, paths)))
     else:
         print(report_text(report, paths), end="")
     return report.exit_status
+
+
+def _write_sarif(report: RunReport, arguments: argparse.Namespace) -> None:
+    from simt.sarif import sarif
+
+    arguments.sarif.write_text(json.dumps(sarif(report, arguments.kernel), indent=1) + "\n", encoding="utf-8")
 
 
 def _coverage(arguments: argparse.Namespace) -> int:

@@ -17,6 +17,7 @@ from simt.counters import Counters
 from simt.diagnostics import Severity, render
 from simt.events import ALL_CHECKS, Status
 from simt.occupancy import occupancy
+from simt.suppress import Suppressed
 
 __all__ = ["digest", "report_json", "report_text", "write_outputs"]
 
@@ -66,6 +67,7 @@ def report_json(report: RunReport, paths: Mapping[str, Path]) -> dict:
         "outputs": {name: _output_json(array, paths.get(name)) for name, array in report.outputs.items()},
         "counters": _counters_json(report.counters, report.by_line),
         "diagnostics": [found.to_json() for found in report.diagnostics],
+        "suppressed": [row.finding.to_json() | {"reason": row.entry.reason} for row in report.suppressed],
         "resources": launches[0]["resources"] if launches else None,
         "launches": launches,
         "model": None,
@@ -137,6 +139,7 @@ def report_text(report: RunReport, paths: Mapping[str, Path], *, with_times: boo
     """The report for a terminal; ends with a line end."""
     parts = [_heading(report)]
     parts += [render(found, report.source, report.file_name) for found in report.diagnostics]
+    parts += [_suppressed_text(row) for row in report.suppressed]
     if report.printed:
         parts.append("printed\n" + "\n".join(f"  {line}" for line in report.printed.rstrip("\n").split("\n")))
     if report.runs and report.blocks_run:
@@ -148,6 +151,11 @@ def report_text(report: RunReport, paths: Mapping[str, Path], *, with_times: boo
         parts += [_resource_text(run) for run in report.runs]
         parts.append("seconds: " + ", ".join(f"{name} {value:.3f}" for name, value in report.seconds.items()))
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _suppressed_text(row: Suppressed) -> str:
+    where = f", line {row.finding.line}" if row.finding.line else ""
+    return f"suppressed[{row.finding.code}]: {row.finding.check}{where}: {row.entry.reason}"
 
 
 def _name(run: LaunchRun) -> str:
@@ -163,6 +171,7 @@ def _heading(report: RunReport) -> str:
     errors = sum(found.severity is Severity.ERROR for found in report.diagnostics)
     others = len(report.diagnostics) - errors
     counts = [f"{errors} error{'s' * (errors != 1)}"] * bool(errors) + [f"{others} to know"] * bool(others)
+    counts += [f"{len(report.suppressed)} suppressed"] * bool(report.suppressed)
     unchecked = report.status is Status.OK and not report.checks
     word = "ran to its end, nothing was checked" if unchecked else _WORDS[report.status]
     rows.append(f"{word}{': ' if counts else ''}{', '.join(counts)}")

@@ -28,6 +28,7 @@ from simt.launch_file import (
 )
 from simt.launch_values import ValueSpecError
 from simt.program import BuildFailed, Program
+from simt.suppress import Suppressed, Suppression, SuppressionFileError, find_suppression, read_suppressions, unused
 
 __all__ = ["EXIT", "LaunchRun", "RunOptions", "RunReport", "run_files"]
 
@@ -54,6 +55,7 @@ class RunOptions:
     checks: frozenset[str] = ALL_CHECKS
     threads: int | None = None
     budget: Budget = Budget()
+    suppress: Path | None = None  # a file of findings that are accepted
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,7 @@ class RunReport:
         file_name, source: the kernel's file; no source is known for PTX.
         outputs: OUT and INOUT buffers after the last launch, inputs too when a kernel changed them.
         seconds: compile, translate, run.
+        suppressed: findings that the suppression file accepts, which count for nothing else.
     """
 
     status: Status
@@ -84,6 +87,7 @@ class RunReport:
     diagnostics: tuple[Diagnostic, ...] = ()
     outputs: dict[str, np.ndarray] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
+    suppressed: tuple[Suppressed, ...] = ()
 
     @property
     def exit_status(self) -> int:
@@ -135,21 +139,28 @@ def run_files(kernel: Path, launch: Path, options: RunOptions = RunOptions()) ->
         file = read_launch_file(launch)
         name = options.arch or file.arch or DEFAULT_ARCH
         arch(name)
+        entries = read_suppressions(options.suppress) if options.suppress else ()
     except LaunchFileUnreadable as error:
         found = diagnose("host.unreadable", str(error), help=error.help)
         return replace(empty, status=Status.UNREADABLE, diagnostics=(found,))
     except LaunchFileError as error:
         return replace(empty, diagnostics=(diagnose("launch.file", str(error), help=error.help),))
+    except SuppressionFileError as error:
+        return replace(empty, diagnostics=(diagnose("suppress.file", str(error), help=error.help),))
     except UnknownArch as error:
         return replace(empty, diagnostics=(diagnose("launch.file", str(error), help="leave arch out for sm_80"),))
-    return _Runner(kernel, source, file, replace(empty, arch=name), options).run()
+    return _Runner(kernel, source, file, replace(empty, arch=name), options, entries).run()
 
 
 class _Runner:
     """Runs the launches of one file; buffers stay between them."""
 
-    def __init__(self, kernel: Path, source: str, file: LaunchFile, empty: RunReport, options: RunOptions):
+    def __init__(
+        self, kernel: Path, source: str, file: LaunchFile, empty: RunReport, options: RunOptions,
+        entries: tuple[Suppression, ...],
+    ):  # fmt: skip
         self.kernel, self.source, self.file, self.empty, self.options = kernel, source, file, empty, options
+        self.entries, self.suppressed = entries, list[Suppressed]()
         self.programs: dict[tuple[str | None, str | None], Program] = {}
         self.arrays: dict[str, np.ndarray] = {}
         self.changed: dict[str, np.ndarray] = {}
@@ -177,10 +188,13 @@ class _Runner:
                 break
         if status is Status.OK and any(d.severity is Severity.ERROR for d in self.diagnostics):
             status = Status.FINDINGS
+        if self.options.suppress:
+            self.diagnostics.extend(unused(self.entries, self.suppressed, self.options.suppress.name))
         found = tuple(dict.fromkeys(self.diagnostics))
         return replace(
-            self.empty, status=status, runs=tuple(runs), diagnostics=found, outputs=self._outputs(), seconds=self.seconds
-        )
+            self.empty, status=status, runs=tuple(runs), diagnostics=found, outputs=self._outputs(), seconds=self.seconds,
+            suppressed=tuple(dict.fromkeys(self.suppressed)),
+        )  # fmt: skip
 
     def _launch(self, number: int, spec: LaunchSpec) -> LaunchRun:
         program = self._program(spec)
@@ -198,7 +212,7 @@ class _Runner:
         )  # fmt: skip
         for name in ("translate", "run"):
             self.seconds[name] += result.seconds.get(name, 0.0)
-        self._keep(number, result)
+        self._keep(number, spec, program, result)
         return LaunchRun(program, spec, result)
 
     def _check_memory(self) -> None:
@@ -218,8 +232,8 @@ class _Runner:
             started = time.perf_counter()
             self.programs[key] = program = self._compiled(spec)
             self.seconds["compile"] += time.perf_counter() - started
-            if program.build is not None:
-                self.diagnostics.extend(program.build.diagnostics)
+            for found in program.build.diagnostics if program.build is not None else ():
+                self._tell(found, spec, program)
         return self.programs[key]
 
     def _compiled(self, spec: LaunchSpec) -> Program:
@@ -250,22 +264,31 @@ class _Runner:
         self.arrays[spec.name] = spec.array.array() if ready else np.empty(*plain)
         return Argument(spec.name, spec.direction, self.arrays[spec.name], ready)
 
-    def _keep(self, number: int, result: LaunchResult) -> None:
+    def _keep(self, number: int, spec: LaunchSpec, program: Program, result: LaunchResult) -> None:
         """Takes over buffers and findings; whether a buffer is covered is left to the last launch that takes it."""
         for name, array in result.outputs.items():
             self.arrays[name] = array
             if name in result.modified_inputs:
                 self.changed[name] = array
-                self.diagnostics.append(
-                    diagnose("input-modified", f"the kernel changed `{name}`, which the launch file calls an input",
-                             help='say dir = "inout" where a kernel may write')
+                found = diagnose(
+                    "input-modified", f"the kernel changed `{name}`, which the launch file calls an input",
+                    help='say dir = "inout" where a kernel may write',
                 )  # fmt: skip
+                self._tell(found, spec, program)
         self.shadows |= result.shadows
         later = {name for launch in self.file.launches[number + 1 :] for name in launch.arguments}
         for found in result.diagnostics:
             if found.check in _SHARED_COVERAGE and any(f"`{name}`" in found.message for name in later):
                 continue
+            self._tell(found, spec, program)
+
+    def _tell(self, found: Diagnostic, spec: LaunchSpec, program: Program) -> None:
+        """Takes over a finding of a launch, as one that is accepted where an entry says so."""
+        entry = find_suppression(found, program.kernel, spec.name_expression, self.entries)
+        if entry is None:
             self.diagnostics.append(found)
+        else:
+            self.suppressed.append(Suppressed(found, entry))
 
     def _outputs(self) -> dict[str, np.ndarray]:
         wanted = (n for n, spec in self.file.arguments.items() if spec.direction in (Direction.OUT, Direction.INOUT))

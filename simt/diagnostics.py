@@ -116,6 +116,8 @@ def _rows() -> tuple[Check, ...]:
         Check("launch.memory", "LA007", error, "buffers larger than this machine gives"),
         Check("launch.literal", "LA008", error, "launch is not a literal the grader reads"),
         Check("launch.file", "LA009", error, "launch file that does not say what it must"),
+        Check("suppress.file", "SU001", error, "suppression file that cannot be read"),
+        Check("suppress.unused", "SU002", warning, "entry of a suppression file that nothing was found for"),
         Check("host.kernel-not-found", "HO001", error, "no kernel of that name"),
         Check("host.arg-type", "HO002", error, "argument of another type than the parameter"),
         Check("host.arg-width", "HO003", warning, "argument wider than the parameter"),

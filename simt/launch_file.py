@@ -34,7 +34,7 @@ import numpy as np
 
 from simt.events import Direction
 from simt.launch import Dim3, LaunchConfig
-from simt.launch_values import DTYPES, ArraySpec, ValueSpecError, literal, scalar
+from simt.launch_values import DTYPES, ArraySpec, ValueSpecError, literal, scalar, struct
 
 __all__ = [
     "ArgumentSpec", "LaunchFile", "LaunchFileError", "LaunchFileUnreadable", "LaunchSpec", "read_launch_file",
@@ -210,6 +210,9 @@ def _argument(name: str, row: Mapping, where: str, folder: Path) -> ArgumentSpec
     if kind == "tensormap":
         return ArgumentSpec(name, kind, Direction.SCALAR)
     _known_keys(row, ARGUMENT_KEYS, where)
+    if kind == "scalar" and isinstance(row.get("dtype"), list):
+        members = [_dtype(member, where) for member in row["dtype"]]
+        return ArgumentSpec(name, kind, Direction.SCALAR, value=struct(row.get("value"), members))
     dtype = _dtype(row.get("dtype"), where)
     if kind == "scalar":
         for key in ("shape", "init", "dir"):
@@ -246,7 +249,7 @@ def _array_spec(row: Mapping, dtype: np.dtype, where: str, folder: Path) -> Arra
 
 
 def _dtype(name: object, where: str) -> np.dtype:
-    if name not in DTYPES:
+    if not isinstance(name, str) or name not in DTYPES:
         close = difflib.get_close_matches(str(name), DTYPES, 1, 0.5)
         help = f"did you mean {close[0]}? " if close else ""
         got = "has no dtype" if name is None else f": dtype = {name!r} is not known"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-__all__ = ["DTYPES", "INITS", "ArraySpec", "ValueSpecError", "literal", "scalar"]
+__all__ = ["DTYPES", "INITS", "ArraySpec", "ValueSpecError", "literal", "scalar", "struct"]
 
 DTYPES = (
     "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64",
@@ -190,3 +190,19 @@ def scalar(value: object, dtype: np.dtype) -> np.ndarray | np.generic:
     """A scalar of `dtype`; a list becomes the bytes of a struct whose members are all of that type."""
     made = literal(value, dtype, None)
     return made[()] if made.ndim == 0 else made
+
+
+def struct(values: object, members: Sequence[np.dtype]) -> np.void:
+    """A struct passed by value, its members laid out and aligned as C++ does; a list of values is a member array."""
+    if not members or not isinstance(values, list) or len(values) != len(members):
+        n_given = len(values) if isinstance(values, list) else 0
+        raise ValueSpecError(
+            f"the struct has {len(members)} members, value gives {n_given}", 'dtype = ["int32", "float32"], value = [3, 0.5]'
+        )
+    made = [literal(value, dtype, None) for value, dtype in zip(values, members, strict=True)]
+    names = [f"m{number}" for number in range(len(made))]
+    kind = np.dtype([(name, part.dtype, part.shape) for name, part in zip(names, made, strict=True)], align=True)
+    row = np.zeros(1, kind)
+    for name, part in zip(names, made, strict=True):
+        row[name] = part
+    return row[0]

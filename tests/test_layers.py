@@ -18,8 +18,8 @@ LAYERS = tuple(
         {"simt": "engine"},
         {"simt": "codegen"},
         {"simt": "nvrtc model"},
-        {"simt": "program runner"},
-        {"simt": "cli __main__ __init__", "grader": "model version"},
+        {"simt": "program runner suppress"},
+        {"simt": "cli sarif __main__ __init__", "grader": "model version"},
         {
             "grader": "exercises notebook answers values policy ptx_policy compile worker devices preparing running attempt"
             " verify verdicts measure timing nvml score evidence"

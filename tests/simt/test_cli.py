@@ -249,6 +249,25 @@ template <int N> __global__ void k(int* y) { y[threadIdx.x] = table[threadIdx.x 
     assert (np.load(tmp_path / "y.npy") == np.tile([1, 2, 3, 4], 8) * 2 + 105).all()
 
 
+def test_a_struct_is_passed_by_value(files, capsys, tmp_path):
+    source = """struct Window { signed char kind; double scale; int first; float tail[2]; };
+extern "C" __global__ void cut(Window w, float* y) {
+    y[threadIdx.x] = w.kind * w.scale + w.first + (threadIdx.x < 16 ? w.tail[0] : w.tail[1]);
+}
+"""
+    launch = (
+        'grid = 1\nblock = 32\n[[args]]\nname = "w"\nkind = "scalar"\ndtype = ["int8", "float64", "int32", "float32"]\n'
+        'value = [-1, 2.5, 3, [4, 50]]\n[[args]]\nname = "y"\ndtype = "float32"\nshape = [32]\n'
+    )
+    arguments = files(source, launch)
+    status, said = report(capsys, [*arguments, "--out", str(tmp_path / "out")])
+    assert status == 0, said["diagnostics"]
+    assert np.load(said["outputs"]["y"]["path"]).tolist() == [4.5] * 16 + [50.5] * 16
+    (tmp_path / "launch.toml").write_text(launch.replace(', "float32"]', "]").replace(", [4, 50]]", "]"))
+    status, said = report(capsys, arguments)
+    assert status == 1 and said["diagnostics"][0]["check"] == "host.arg-type"
+
+
 def test_kernel_may_not_change_an_input(files, capsys):
     source = 'extern "C" __global__ void k(int* y) { y[threadIdx.x] = threadIdx.x; }\n'
     status, found = report(capsys, files(source, OUT.replace('dir = "out"', 'dir = "in"\ninit = "ones"')))

@@ -98,6 +98,20 @@ def test_scalar_has_the_dtype_it_names():
     assert value == 3 and value.dtype == np.int16
 
 
+def test_a_struct_is_laid_out_as_cpp_does():
+    keys = {"name": '"p"', "kind": '"scalar"', "dtype": '["int8", "float64", "int32", "float32"]', "value": "[1, 2.5, 3, [4, 5]]"}
+    value = read_launch_text(argument(**keys)).arguments["p"].value
+    raw = value.tobytes()
+    assert len(raw) == 32 and raw[0] == 1 and raw[8:16] == np.float64(2.5).tobytes()
+    assert raw[16:28] == np.int32(3).tobytes() + np.float32([4, 5]).tobytes()
+
+
+@pytest.mark.parametrize("value", ["[1]", "[1, 2.0, 3]", "1", "[1.5, 2.0]"])
+def test_a_struct_has_a_value_for_each_member(value):
+    with pytest.raises(LaunchFileError):
+        read_launch_text(argument(name='"p"', kind='"scalar"', dtype='["int32", "float32"]', value=value))
+
+
 def test_directions_are_kept():
     text = HEAD + "".join(
         f'[[args]]\nname = "{d}"\nkind = "array"\ndtype = "int8"\nshape = [1]\ndir = "{d}"\ninit = "ones"\n'
