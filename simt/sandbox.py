@@ -4,7 +4,9 @@ A child starts with an empty environment in `/`, loads what it needs, calls `con
 its pipes. Not every machine has every layer; `layers` says which are here, and a child names those it switched on.
 
 Parent and child exchange messages, each a tuple of byte strings (`Child.ask`, `serve`). The child's own standard
-output is moved out of the way first, so nothing it prints can pass for an answer.
+output is moved out of the way first, so nothing it prints can pass for an answer. Each question carries a fresh number
+that the answer has to repeat, and the parent reads only while it waits, so that a child which speaks out of turn
+neither answers a later question nor fills the parent's memory.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import contextlib
 import os
 import platform
 import queue
+import secrets
 import signal
 import struct
 import subprocess
@@ -27,6 +30,8 @@ __all__ = ["Child", "ChildDied", "ChildTimeout", "Layer", "Limits", "confine", "
 Message = tuple[bytes, ...]
 
 MIB = 1024 * 1024
+NONCE_BYTES = 16
+MOST_PARTS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +189,8 @@ class Child:
             creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
         )
         self._answers: queue.SimpleQueue[Message | str] = queue.SimpleQueue()
+        self._wanted = threading.Semaphore(0)
+        self._most_bytes = limits.message_bytes
         threading.Thread(target=self._read_answers, daemon=True, name="sandbox-reader").start()
 
     def _read_answers(self) -> None:
@@ -192,7 +199,8 @@ class Child:
         with self._process.stdout as stream:
             try:
                 while True:
-                    self._answers.put(read_message(stream, self.limits.message_bytes))
+                    self._wanted.acquire()
+                    self._answers.put(read_message(stream, self._most_bytes))
             except ValueError as error:
                 problem = f"child answered with {error}"
             except (EOFError, OSError):
@@ -204,24 +212,30 @@ class Child:
         """True while the child can be asked, by the process that started it."""
         return self._owner == os.getpid() and self._process.poll() is None
 
-    def ask(self, message: Message, wall_seconds: float | None = None) -> Message:
-        """The child's answer to `message`.
+    def ask(self, message: Message, wall_seconds: float | None = None, most_bytes: int | None = None) -> Message:
+        """The child's answer to `message`, of at most `most_bytes`; the limits' own hold where one is None.
 
         Raises:
-            ChildTimeout: no answer after `wall_seconds` (the limits' own when None).
-            ChildDied: the child ended, or answered with something that is no message.
+            ChildTimeout: no answer after `wall_seconds`.
+            ChildDied: the child ended, or answered with something that is no answer to this message.
         """
         assert self._process.stdin is not None
+        nonce = secrets.token_bytes(NONCE_BYTES)
+        self._most_bytes = (self.limits.message_bytes if most_bytes is None else most_bytes) + NONCE_BYTES
         try:
             with contextlib.suppress(BrokenPipeError):
-                write_message(self._process.stdin, message)
-            return self.wait(wall_seconds)
+                write_message(self._process.stdin, (*message, nonce))
+            answer = self.wait(wall_seconds)
+            if answer[-1:] != (nonce,):
+                raise ChildDied(self.kill(), "child answered without having been asked")
+            return answer[:-1]
         except BaseException:
             self.kill()
             raise
 
     def wait(self, wall_seconds: float | None = None) -> Message:
         """The next message of the child, for one that speaks first."""
+        self._wanted.release()
         try:
             answer = self._answers.get(timeout=self.limits.wall_seconds if wall_seconds is None else wall_seconds)
         except queue.Empty:
@@ -244,6 +258,7 @@ class Child:
                 os.killpg(self._process.pid, signal.SIGKILL)
         else:
             self._process.kill()
+        self._wanted.release()  # lets the reader see the end, so that it ends too
         with contextlib.suppress(OSError, ValueError):
             self._process.stdin.close()  # type: ignore[union-attr]
         return self._process.wait()
@@ -276,7 +291,8 @@ def serve(answer: Callable[[Message], Message], hello: Callable[[], Message]) ->
     jobs: queue.SimpleQueue[Message] = queue.SimpleQueue()
     threading.Thread(target=_watch_parent, args=(jobs,), daemon=True).start()
     while True:
-        write_message(replies, answer(jobs.get()))
+        *message, nonce = jobs.get()
+        write_message(replies, (*answer(tuple(message)), nonce))
 
 
 def _watch_parent(jobs: queue.SimpleQueue[Message]) -> None:
@@ -305,7 +321,7 @@ def read_message(stream: IO[bytes], most_bytes: int) -> Message:
         ValueError: it is longer than `most_bytes`, or no message at all.
     """
     (parts,) = struct.unpack("<Q", _read(stream, 8))
-    if parts > 16:
+    if parts > MOST_PARTS:
         raise ValueError(f"a message of {parts} parts")
     lengths = struct.unpack(f"<{parts}Q", _read(stream, 8 * parts))
     if sum(lengths) > most_bytes:

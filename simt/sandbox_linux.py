@@ -36,24 +36,40 @@ NUMBER_OFFSET, ARCH_OFFSET, FIRST_ARGUMENT_OFFSET = 0, 4, 16
 CLONE_THREAD = 0x00010000
 X32_BIT = 0x40000000
 
-# System calls a computing child has no use for: start programs, reach the network or other processes, or get
-# around the filter. asm/unistd_64.h for x86-64, asm-generic/unistd.h for aarch64.
+# System calls a computing child has no use for: start programs, reach the network or other processes, get around the
+# filter, leave something behind (IPC objects), or change files in ways that Landlock does not mediate (modes, owners,
+# times) or that a machine without Landlock would allow. asm/unistd_64.h for x86-64, asm-generic/unistd.h for aarch64.
 DENIED = {
     "x86_64": {
         "socket": 41, "connect": 42, "socketpair": 53, "bind": 49, "vfork": 58, "fork": 57, "execve": 59,
         "execveat": 322, "kill": 62, "ptrace": 101, "mount": 165, "pivot_root": 155, "chroot": 161, "unshare": 272,
         "setns": 308, "process_vm_readv": 310, "process_vm_writev": 311, "bpf": 321, "userfaultfd": 323,
         "pidfd_open": 434, "pidfd_send_signal": 424, "pidfd_getfd": 438, "io_uring_setup": 425, "keyctl": 250,
-        "perf_event_open": 298, "open_by_handle_at": 304,
+        "add_key": 248, "request_key": 249, "perf_event_open": 298, "open_by_handle_at": 304, "tkill": 200,
+        "rt_sigqueueinfo": 129, "rt_tgsigqueueinfo": 297, "process_madvise": 440, "kcmp": 312, "shmget": 29,
+        "semget": 64, "msgget": 68, "mq_open": 240, "chmod": 90, "fchmod": 91, "fchmodat": 268, "chown": 92,
+        "fchown": 93, "lchown": 94, "fchownat": 260, "utime": 132, "utimes": 235, "utimensat": 280, "futimesat": 261,
+        "setxattr": 188, "lsetxattr": 189, "fsetxattr": 190, "removexattr": 197, "lremovexattr": 198,
+        "fremovexattr": 199, "mknod": 133, "mknodat": 259, "rmdir": 84, "unlink": 87, "unlinkat": 263, "rename": 82,
+        "renameat": 264, "renameat2": 316, "link": 86, "linkat": 265, "symlink": 88, "symlinkat": 266, "truncate": 76,
     },
     "aarch64": {
         "socket": 198, "connect": 203, "socketpair": 199, "bind": 200, "execve": 221, "execveat": 281, "kill": 129,
         "ptrace": 117, "mount": 40, "pivot_root": 41, "chroot": 51, "unshare": 97, "setns": 268,
         "process_vm_readv": 270, "process_vm_writev": 271, "bpf": 280, "userfaultfd": 282, "pidfd_open": 434,
-        "pidfd_send_signal": 424, "pidfd_getfd": 438, "io_uring_setup": 425, "keyctl": 219, "perf_event_open": 241,
-        "open_by_handle_at": 265,
+        "pidfd_send_signal": 424, "pidfd_getfd": 438, "io_uring_setup": 425, "keyctl": 219, "add_key": 217,
+        "request_key": 218, "perf_event_open": 241, "open_by_handle_at": 265, "tkill": 130, "rt_sigqueueinfo": 138,
+        "rt_tgsigqueueinfo": 240, "process_madvise": 440, "kcmp": 272, "shmget": 194, "semget": 190, "msgget": 186,
+        "mq_open": 180, "fchmod": 52, "fchmodat": 53, "fchownat": 54, "fchown": 55, "utimensat": 88, "setxattr": 5,
+        "lsetxattr": 6, "fsetxattr": 7, "removexattr": 14, "lremovexattr": 15, "fremovexattr": 16, "mknodat": 33,
+        "unlinkat": 35, "symlinkat": 36, "linkat": 37, "renameat": 38, "renameat2": 276, "truncate": 45,
     },
 }  # fmt: skip
+# Accepted only about the calling process: abort() signals itself, and getrlimit asks about pid 0.
+OWN_PROCESS = {
+    "x86_64": {"tgkill": 234, "prlimit64": 302},
+    "aarch64": {"tgkill": 131, "prlimit64": 261},
+}
 CLONE = {"x86_64": 56, "aarch64": 220}
 CLONE3 = 435
 AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
@@ -115,21 +131,30 @@ def restrict_system_calls() -> None:
         SandboxError: the kernel refused the filter.
     """
     libc = _libc()
-    program = seccomp_program(platform.machine())
+    program = seccomp_program(platform.machine(), os.getpid())
     code = ctypes.create_string_buffer(program, len(program))
     header = struct.pack("=HxxxxxxQ", len(program) // 8, ctypes.addressof(code))
     _no_new_privileges(libc)
     _checked(libc.prctl(PR_SET_SECCOMP, MODE_FILTER, ctypes.create_string_buffer(header, 16), 0, 0), "prctl(SECCOMP)")
 
 
-def seccomp_program(machine: str) -> bytes:
-    """The filter as BPF: 8 bytes an instruction."""
+def seccomp_program(machine: str, pid: int) -> bytes:
+    """The filter of process `pid` as BPF: 8 bytes an instruction."""
     refuse = (RETURN, 0, 0, RET_ERRNO | errno.EPERM)
     code = [(LOAD, 0, 0, ARCH_OFFSET), (JUMP_EQUAL, 1, 0, AUDIT_ARCH[machine]), refuse, (LOAD, 0, 0, NUMBER_OFFSET)]
     if machine == "x86_64":
         code += [(JUMP_AT_LEAST, 0, 1, X32_BIT), refuse]
     for number in sorted(DENIED[machine].values()):
         code += [(JUMP_EQUAL, 0, 1, number), refuse]
+    for number in OWN_PROCESS[machine].values():
+        code += [
+            (JUMP_EQUAL, 0, 4, number),
+            (LOAD, 0, 0, FIRST_ARGUMENT_OFFSET),
+            (JUMP_EQUAL, 2, 0, 0),
+            (JUMP_EQUAL, 1, 0, pid),
+            refuse,
+            (LOAD, 0, 0, NUMBER_OFFSET),
+        ]
     # glibc falls back to clone when clone3 is unknown; clone may make threads only.
     code += [(JUMP_EQUAL, 0, 1, CLONE3), (RETURN, 0, 0, RET_ERRNO | errno.ENOSYS)]
     code += [

@@ -115,6 +115,8 @@ def test_child_reads_only_what_it_was_given(start, tmp_path):
         "import os; os.execv('/bin/true', ['true'])",
         "import os; os.kill(1, 0)",
         "import os; os.posix_spawn('/bin/true', ['true'], {})",
+        "import os, resource; resource.prlimit(os.getppid(), resource.RLIMIT_NOFILE)",
+        "import os; os.chmod('/tmp', 0o1777)",
     ],
 )
 def test_child_starts_no_program_and_reaches_no_other_process(start, statement):
@@ -169,7 +171,7 @@ def test_crash_is_named_after_its_signal(start):
 
 def test_an_answer_that_is_too_long_is_not_read(start):
     child = start(Limits(message_bytes=1000))
-    with pytest.raises(ChildDied, match="2002 bytes"):
+    with pytest.raises(ChildDied, match="2018 bytes"):
         tell(child, "result = 'x' * 2000")
 
 
@@ -177,6 +179,41 @@ def test_what_a_child_prints_is_no_answer(start):
     child = start()
     tell(child, "import os; os.write(1, bytes(100)); print('forged')")
     assert tell(child, "result = 1") == "1"
+
+
+# Answers before it is asked, and twice when it is.
+FORGER = """
+import os, sys
+sys.path.insert(0, sys.argv[1])
+from simt.sandbox import read_message, write_message
+replies, asked = sys.stdout.buffer, sys.stdin.buffer
+write_message(replies, (b"hello",))
+if sys.argv[2] == "early":
+    write_message(replies, (b"forged", bytes(16)))
+while True:
+    *message, nonce = read_message(asked, 1000)
+    for answer in ((b"right",), (b"forged for the next",)) if sys.argv[2] == "twice" else ((b"right",),):
+        write_message(replies, (*answer, nonce))
+"""
+
+
+@pytest.mark.parametrize(("how", "right"), [("early", 0), ("twice", 1)])
+def test_an_answer_to_another_question_is_refused(how, right):
+    child = Child([sys.executable, "-c", FORGER, str(ROOT), how], Limits())
+    assert child.wait(60) == (b"hello",)
+    for _ in range(right):
+        assert child.ask((b"question",)) == (b"right",)
+    with pytest.raises(ChildDied, match="without having been asked"):
+        child.ask((b"question",))
+    assert not child.alive
+
+
+def test_the_parent_reads_nothing_that_it_did_not_ask_for():
+    flood = "import os\nwhile True: os.write(1, bytes(4096))"
+    child = Child([sys.executable, "-c", flood], Limits())
+    assert child._answers.empty()
+    with pytest.raises(ChildDied):
+        child.ask((b"question",), 10, most_bytes=100)
 
 
 def ended(pid):
@@ -236,7 +273,7 @@ def test_a_message_is_read_as_it_was_written(parts):
 
 @pytest.mark.parametrize(
     ("data", "error"),
-    [(b"", EOFError), (struct.pack("<2Q", 1, 9) + b"short", EOFError), (struct.pack("<Q", 17), ValueError)]
+    [(b"", EOFError), (struct.pack("<2Q", 1, 9) + b"short", EOFError), (struct.pack("<Q", 33), ValueError)]
     + [(struct.pack("<2Q", 1, 1 << 60), ValueError)],
 )
 def test_what_is_no_message_is_refused(data, error):
@@ -244,9 +281,12 @@ def test_what_is_no_message_is_refused(data, error):
         read_message(BytesIO(data), 1000)
 
 
+PID = 4321
+
+
 def verdict(machine, arch, number, flags=0):
     """What the seccomp filter returns, by interpreting its BPF."""
-    code = list(struct.iter_unpack("=HBBI", sandbox_linux.seccomp_program(machine)))
+    code = list(struct.iter_unpack("=HBBI", sandbox_linux.seccomp_program(machine, PID)))
     data = {0: number, 4: arch, 16: flags}
     at = value = 0
     while True:
@@ -268,7 +308,7 @@ def verdict(machine, arch, number, flags=0):
 @pytest.mark.parametrize("machine", sorted(sandbox_linux.DENIED))
 def test_filter_refuses_exactly_the_listed_calls(machine):
     arch, denied = sandbox_linux.AUDIT_ARCH[machine], set(sandbox_linux.DENIED[machine].values())
-    special = {sandbox_linux.CLONE[machine], sandbox_linux.CLONE3}
+    special = {sandbox_linux.CLONE[machine], sandbox_linux.CLONE3, *sandbox_linux.OWN_PROCESS[machine].values()}
     for number in set(range(512)) - special:
         allowed = verdict(machine, arch, number) == sandbox_linux.RET_ALLOW
         assert allowed == (number not in denied), number
@@ -280,6 +320,14 @@ def test_filter_lets_clone_make_threads_only(machine):
     assert verdict(machine, arch, clone, sandbox_linux.CLONE_THREAD | 0x100) == sandbox_linux.RET_ALLOW
     assert verdict(machine, arch, clone, 0x100) != sandbox_linux.RET_ALLOW
     assert verdict(machine, arch, sandbox_linux.CLONE3) != sandbox_linux.RET_ALLOW
+
+
+@pytest.mark.parametrize("machine", sorted(sandbox_linux.DENIED))
+@pytest.mark.parametrize("name", ["tgkill", "prlimit64"])
+def test_filter_lets_a_process_reach_itself_only(machine, name):
+    arch, number = sandbox_linux.AUDIT_ARCH[machine], sandbox_linux.OWN_PROCESS[machine][name]
+    allowed = {pid: verdict(machine, arch, number, pid) == sandbox_linux.RET_ALLOW for pid in (0, 1, PID, PID + 1)}
+    assert allowed == {0: True, 1: False, PID: True, PID + 1: False}
 
 
 @pytest.mark.parametrize("machine", sorted(sandbox_linux.DENIED))
