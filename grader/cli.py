@@ -28,6 +28,10 @@ COMMANDS = {
     "solution": "solution",
     "doctor": "doctor",
     "release": "release",
+    "grade": "grade",
+    "export": "export",
+    "replay": "replay",
+    "mark": "mark",
 }
 
 TRACEBACK = "WARPWISE_TRACEBACK"  # set to anything: an internal failure shows where it happened

@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 
 from grader.model import CaseResult, Exercise, Question, Report, Submission, ValueAnswer, Verdict
 
-__all__ = ["grade_values", "seal", "sealed_literal"]
+__all__ = ["grade_values", "most_points", "seal", "sealed_literal"]
 
 
 def seal(exercise_id: str, answers: Mapping[str, object], typed: str) -> str:
@@ -39,7 +39,7 @@ def sealed_literal(exercise_id: str, answers: Mapping[str, object], typed: str |
 def grade_values(submission: Submission, exercise: Exercise) -> Report:
     """The report on typed values; one case per question."""
     assert isinstance(exercise.answer, ValueAnswer)
-    most = exercise.points if _flat(exercise.answer) else sum(q.points for q in exercise.answer.questions)
+    most = most_points(exercise)
     given = submission.values.get("answers")
     report = Report(exercise.id, submission.digest, Verdict.UNREADABLE, 0.0, most)
     problem = _shape_problem(given, exercise.answer.questions)
@@ -55,6 +55,12 @@ def grade_values(submission: Submission, exercise: Exercise) -> Report:
         message = f"the answers were changed after they were locked in at {typed}: a prediction counts only as typed before"
         return replace(report, verdict=Verdict.WRONG_ANSWER, message=message)
     return _judged(report, exercise, given, typed)
+
+
+def most_points(exercise: Exercise) -> float:
+    """What an exercise of questions is worth when all are right."""
+    assert isinstance(exercise.answer, ValueAnswer)
+    return exercise.points if _flat(exercise.answer) else sum(q.points for q in exercise.answer.questions)
 
 
 def _flat(answer: ValueAnswer) -> bool:

@@ -21,21 +21,21 @@ LAYERS = tuple(
         {"simt": "program runner suppress"},
         {"simt": "cli sarif __main__ __init__", "grader": "model version"},
         {
-            "grader": "exercises notebook answers values policy ptx_policy compile worker devices preparing running attempt"
+            "grader": "exercises packs thresholds notebook answers values policy ptx_policy compile worker devices preparing running attempt"
             " verify verdicts measure timing nvml score evidence"
             " hidden cases case_runs numpy_expression overflow fragment_lines lesson_file"
         },
         {"grader": "pipeline"},
-        {"grader": "charts stores exporters release progress"},
+        {"grader": "charts collecting class_file stores exporters gradebook statistics similarity release progress"},
         {"grader": "report views"},
-        {"grader": "server nbgrader_plugin cluster"},
+        {"grader": "server nbgrader_plugin batch cluster"},
         {"grader": "lesson doctor edit watch console commands cli __main__ __init__"},
     )
 )
 
 # Slow to import or missing on some machines, so they load where they are used. A plugin is loaded by its host.
-HEAVY = {"altair", "cupy", "marimo", "nbgrader", "numba", "sqlalchemy", "alembic", "dask", "distributed"}
-MAY_LOAD_HEAVY = {"grader.nbgrader_plugin": {"nbgrader"}, "grader.stores.sql": {"sqlalchemy"}}
+HEAVY = {"altair", "cupy", "marimo", "nbgrader", "numba", "sqlalchemy", "alembic", "dask", "distributed", "pyarrow"}
+MAY_LOAD_HEAVY = {"grader.nbgrader_plugin": {"nbgrader"}, "grader.stores.sql": {"sqlalchemy", "alembic"}}
 
 
 def module_name(path):

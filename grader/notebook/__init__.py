@@ -14,7 +14,7 @@ from pathlib import Path
 from grader.model import Exercise, Submission, Unreadable
 from grader.notebook.cells import Cell, NotebookProblem
 
-__all__ = ["MAX_NOTEBOOK_BYTES", "Notebook", "NotebookProblem", "read_notebook"]
+__all__ = ["MAX_NOTEBOOK_BYTES", "Notebook", "NotebookProblem", "read_notebook", "read_notebook_bytes"]
 
 MAX_NOTEBOOK_BYTES = 2 * 1024 * 1024
 
@@ -52,24 +52,39 @@ def read_notebook(
     Raises:
         NotebookProblem: no such file, too large, not text, or no notebook.
     """
-    from grader.notebook.finding import find_answers
-
     path = Path(path)
-    text = _text(path)
-    return find_answers(str(path), _cells(path, text), exercises, fixture or {})
-
-
-def _text(path: Path) -> str:
     if not path.is_file():
         what = "a folder" if path.is_dir() else "no file"
         raise NotebookProblem(f"{path} is {what}", "give the path of a .py or .ipynb file")
-    if (size := path.stat().st_size) > MAX_NOTEBOOK_BYTES:
+    _check_size(path, path.stat().st_size)
+    return read_notebook_bytes(path.read_bytes(), path, exercises, fixture)
+
+
+def read_notebook_bytes(
+    data: bytes,
+    path: str | Path,
+    exercises: Sequence[Exercise] | None = None,
+    fixture: Mapping[str, str] | None = None,
+) -> Notebook:
+    """The answers in a file's bytes; `path` is what it is called. Everything else as for `read_notebook`."""
+    from grader.notebook.finding import find_answers
+
+    path = Path(path)
+    _check_size(path, len(data))
+    return find_answers(str(path), _cells(path, _text(path, data)), exercises, fixture or {})
+
+
+def _check_size(path: Path, size: int) -> None:
+    if size > MAX_NOTEBOOK_BYTES:
         raise NotebookProblem(
             f"{path} is {size} bytes long, more than the {MAX_NOTEBOOK_BYTES} that are read",
             "clear the notebook's outputs and save it again",
         )
+
+
+def _text(path: Path, data: bytes) -> str:
     try:
-        return re.sub("\r\n?", "\n", path.read_bytes().decode("utf-8-sig"))
+        return re.sub("\r\n?", "\n", data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise NotebookProblem(f"{path} is not UTF-8 text (byte {error.start})", "save it as UTF-8") from None
 

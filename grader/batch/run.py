@@ -1,0 +1,171 @@
+"""A grading run: keep what came, see what has no verdict yet, have it judged, keep each verdict as it comes.
+
+Everything is kept in transactions that may be repeated, so a run that is killed at any point is taken up by the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from grader.batch.course import Course
+from grader.batch.reading import Reading, read_hand_in, submissions_in
+from grader.batch.work import Outcome, Runner, Task
+from grader.collecting import Collected, HandIn
+from grader.model import Submission, Unreadable, Verdict
+from grader.pipeline import unreadable_report
+from grader.report.json_form import to_json
+from grader.stores import Grading, Result, StoredHandIn
+from grader.stores.sql_store import SqlStore
+
+__all__ = ["Plan", "Work", "carry_out", "make_plan"]
+
+OURS = (Verdict.INTERNAL_ERROR, Verdict.NOT_SUPPORTED)  # not about the answer, so the next run tries again
+
+
+@dataclass(slots=True)
+class Work:
+    """Verdicts that one hand-in lacks, and everybody's results that wait for them."""
+
+    task: Task
+    waiting: list[Result] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Plan:
+    """What a run has to do.
+
+    Attributes:
+        hand_ins: what it is about.
+        readings: hand-in's id → what was read in it.
+        works: what has to be judged.
+        n_known: results whose verdict was there already.
+    """
+
+    hand_ins: list[StoredHandIn]
+    readings: dict[int, Reading]
+    works: list[Work] = field(default_factory=list)
+    n_known: int = 0
+
+
+def make_plan(store: SqlStore, collected: Collected, course: Course) -> Plan:
+    """Keeps the hand-ins, reads the new ones, keeps the results whose verdict is known, and plans the others."""
+    store.save_class(course.class_file.text, str(course.class_file.folder), datetime.now(UTC))
+    store.add_hand_ins(collected.students.values(), collected.hand_ins)
+    here = {(one.student, one.file, one.digest): one for one in collected.hand_ins}
+    stored = [one for one in store.hand_ins() if (one.student, one.file, one.digest) in here]
+    readings, parsed = _read(store, stored, here, course)
+    plan = Plan(stored, readings)
+    final, old = store.final_keys(), {(r.hand_in, r.exercise_id): r for r in store.results()}
+    planned: dict[str, Work] = {}
+    at_once: list[Result] = []
+    gradings: list[Grading] = []
+    for one in stored:
+        lacking: list[tuple[str, Result]] = []
+        for exercise_id, answer in readings[one.id].answers.items():
+            result = _result(one, exercise_id, answer, course)
+            if result.is_missing or result.key in final:
+                at_once.append(result)
+            elif isinstance(answer, Unreadable):
+                gradings.append(_unreadable(result.key, answer, course))
+                final.add(result.key)
+                at_once.append(result)
+            elif result.key in planned:
+                planned[result.key].waiting.append(result)
+            else:
+                lacking.append((answer, result))
+        if lacking:
+            plan.works.append(_work(one, lacking, parsed, here, course, planned))
+    changed = [result for result in at_once if old.get((result.hand_in, result.exercise_id)) != result]
+    if gradings or changed:
+        store.record(gradings, changed)
+    plan.n_known = sum(not result.is_missing for result in at_once)
+    return plan
+
+
+def _read(
+    store: SqlStore, stored: list[StoredHandIn], here: Mapping[tuple, HandIn], course: Course
+) -> tuple[dict[int, Reading], dict[int, Mapping[str, Submission]]]:
+    """Readings by hand-in, and the answers of those that were read just now."""
+    known = store.readings(course.reader)
+    readings: dict[int, Reading] = {}
+    parsed: dict[int, Mapping[str, Submission]] = {}
+    fresh: dict[tuple[str, str], dict] = {}
+    for one in stored:
+        place = (one.digest, one.file)
+        if one.problem:
+            readings[one.id] = Reading(problem=one.problem)
+        elif place in known:
+            readings[one.id] = Reading.from_json(known[place])
+        else:
+            data = here[(one.student, one.file, one.digest)].data
+            readings[one.id], parsed[one.id] = read_hand_in(one.file, data, course)
+            fresh[place] = known[place] = readings[one.id].to_json()
+    if fresh:
+        store.add_readings(course.reader, fresh)
+    return readings, parsed
+
+
+def _result(one: StoredHandIn, exercise_id: str, answer: str | Unreadable, course: Course) -> Result:
+    if isinstance(answer, str):
+        return Result(one.id, exercise_id, course.key(exercise_id, answer))
+    if answer.missing:
+        return Result(one.id, exercise_id, "", answer.message, True)
+    return Result(one.id, exercise_id, course.key_of_unreadable(answer))
+
+
+def _unreadable(key: str, answer: Unreadable, course: Course) -> Grading:
+    report = unreadable_report(answer, course.rows[answer.exercise_id])
+    return Grading(key, answer.exercise_id, "", to_json(report), course.hidden.id, course.frozen[answer.exercise_id][0])
+
+
+def _work(
+    one: StoredHandIn, lacking: list[tuple[str, Result]], parsed: Mapping, here: Mapping, course: Course, planned: dict
+) -> Work:
+    answers = parsed.get(one.id) or submissions_in(one.file, here[(one.student, one.file, one.digest)].data, course)
+    task = Task(
+        label=f"{one.student}: {one.file}",
+        answers=tuple((result.key, answers[digest]) for digest, result in lacking),
+        packs=tuple(str(folder) for folder in course.class_file.packs),
+        frozen={result.exercise_id: course.frozen[result.exercise_id][1] for _, result in lacking},
+        hidden=course.hidden,
+        device=course.device,
+    )
+    work = Work(task, [result for _, result in lacking])
+    planned.update({result.key: work for _, result in lacking})
+    return work
+
+
+def carry_out(
+    store: SqlStore, plan: Plan, course: Course, runner: Runner, after: Callable[[Outcome], None]
+) -> list[Outcome]:
+    """Has the plan's work done and keeps each outcome as it comes; returns those that were lost."""
+    works = {work.task.key: work for work in plan.works}
+    lost = []
+    for outcome in runner.outcomes([work.task for work in plan.works]):
+        work = works[outcome.task.key]
+        if outcome.lost:
+            lost.append(outcome)
+            store.record([], [Result(r.hand_in, r.exercise_id, "", outcome.lost) for r in work.waiting])
+        else:
+            store.record(_gradings(outcome, course), work.waiting, outcome.worker, datetime.now(UTC))
+        after(outcome)
+    return lost
+
+
+def _gradings(outcome: Outcome, course: Course) -> list[Grading]:
+    answers = dict(outcome.task.answers)
+    return [
+        Grading(
+            key=key,
+            exercise_id=answers[key].exercise_id,
+            answer=answers[key].digest,
+            report=report,
+            seeds=course.hidden.id,
+            thresholds=course.frozen[answers[key].exercise_id][0],
+            device=course.device,
+            is_final=Verdict(str(report["verdict"])) not in OURS,
+        )
+        for key, report in outcome.reports
+    ]

@@ -1,0 +1,136 @@
+"""Whose a file is, from its path: one row for each way in which files of a class are named.
+
+Formats: Canvas "Download submissions", Moodle "Download all submissions" (with and without folders), nbgrader's exchange
+(`inbound/USER+ASSIGNMENT+TIME+RANDOM/`) and course folder (`submitted/USER/ASSIGNMENT/`), Gradescope "Export submissions"
+(`submission_metadata.yml`), and plain `STUDENT/…/FILE`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import PurePosixPath
+
+from grader.collecting.entries import Entry
+
+__all__ = ["Owner", "owner_of", "submitters", "written_time"]
+
+METADATA = "submission_metadata.yml"
+TIMESTAMP = "timestamp.txt"
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Whose file it is and what it was called when it was handed in.
+
+    Attributes:
+        student: the id that marks are kept under.
+        name, platform_id: what the platform calls the student; "" where it does not say.
+        file: the file's own name.
+        when: time of the hand-in where the path tells, else None.
+        is_late: the platform marked it late.
+    """
+
+    student: str
+    file: str
+    name: str = ""
+    platform_id: str = ""
+    when: datetime | None = None
+    is_late: bool = False
+
+
+EXCHANGE = re.compile(r"(?:^|/)(?P<student>[^+/]+)\+(?P<assignment>[^+/]+)\+(?P<when>[^+/]+)(?:\+[^/]*)?/(?P<file>.+)$")
+CANVAS = re.compile(
+    r"(?:^|/)(?P<name>[^_/]+)_(?P<late>LATE_)?(?P<id>\d+)_(?P<submission>\d+)_(?P<file>[^/]+?)(?:-\d+)?(?P<suffix>\.[^./]+)$"
+)
+MOODLE = re.compile(r"(?:^|/)(?P<name>[^/]+?)_(?P<id>\d+)_assignsubmission_(?:file|onlinetext)(?:_/|/|_)(?P<file>.+)$")
+GRADESCOPE = re.compile(r"(?:^|/)(?P<submission>submission_\d+)/(?P<file>.+)$")
+
+
+def owner_of(path: PurePosixPath, lessons: Sequence[str], alone: str) -> Owner:
+    """Whose the file at `path` is.
+
+    Args:
+        path: below the collected folder.
+        lessons: names of lessons, by which a file that lies in no student's folder is told apart.
+        alone: the student whose folder it would be if a lesson lies right in it.
+    """
+    text = str(path)
+    if found := EXCHANGE.search(text):
+        return Owner(found["student"], PurePosixPath(found["file"]).name, when=written_time(found["when"]))
+    if found := MOODLE.search(text):
+        return Owner(found["name"], PurePosixPath(found["file"]).name, found["name"], found["id"])
+    if found := CANVAS.search(text):
+        return Owner(
+            found["name"], found["file"] + found["suffix"], found["name"], found["id"], None, bool(found["late"])
+        )
+    if found := GRADESCOPE.search(text):
+        return Owner(found["submission"], PurePosixPath(found["file"]).name)
+    if len(path.parts) > 1:
+        return Owner(path.parts[0], path.name)
+    return _loose(path, lessons, alone)
+
+
+def _loose(path: PurePosixPath, lessons: Sequence[str], alone: str) -> Owner:
+    """A file in no folder: `01_tiling.py` is the only student's, `ann_01_tiling.py` and `ann.py` are ann's."""
+    for lesson in lessons:
+        if path.stem == lesson:
+            return Owner(alone, path.name)
+        for sign in "_-+ ":
+            if path.stem.endswith(sign + lesson):
+                return Owner(path.stem.removesuffix(sign + lesson), lesson + path.suffix)
+    return Owner(path.stem, path.name)
+
+
+def written_time(text: str) -> datetime | None:
+    """The time in nbgrader's words, `2026-11-30 12:00:00.5 UTC` or with the name of a time zone; None where it is none."""
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+    plain, _, zone = text.strip().rpartition(" ")
+    try:
+        parsed = datetime.fromisoformat(plain if plain and ":" in plain else text.strip())
+    except ValueError:
+        return None
+    if parsed.tzinfo is not None:
+        return parsed.astimezone(UTC)
+    try:
+        return parsed.replace(tzinfo=ZoneInfo(zone) if ":" in plain and zone else UTC).astimezone(UTC)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return parsed.replace(tzinfo=UTC)
+
+
+def submitters(entries: Sequence[Entry]) -> Mapping[str, tuple[tuple[Owner, ...], datetime | None]]:
+    """From Gradescope's metadata: submission → (everyone it belongs to, when it was made)."""
+    import yaml
+
+    found: dict[str, tuple[tuple[Owner, ...], datetime | None]] = {}
+    for entry in entries:
+        if entry.path.name != METADATA:
+            continue
+        try:
+            plain = yaml.safe_load(entry.data)
+        except (yaml.YAMLError, UnicodeDecodeError, RecursionError):
+            continue
+        for submission, facts in plain.items() if isinstance(plain, dict) else ():
+            if isinstance(facts, dict):
+                found[str(submission)] = (_people(facts), _created(facts.get(":created_at")))
+    return found
+
+
+def _people(facts: Mapping) -> tuple[Owner, ...]:
+    rows = [row for row in facts.get(":submitters") or () if isinstance(row, dict)]
+    owners = []
+    for row in rows:
+        name, email = str(row.get(":name") or ""), str(row.get(":email") or "")
+        student = str(row.get(":sid") or email or name)
+        if student:
+            owners.append(Owner(student, "", name, email))
+    return tuple(owners)
+
+
+def _created(value: object) -> datetime | None:
+    if isinstance(value, datetime):
+        return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
+    return written_time(str(value)) if value else None

@@ -1,0 +1,56 @@
+"""What the commands of a class share: the store by URL, the class, the gradebook, refusals in words."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from grader.commands.status import Refusal, Status
+
+if TYPE_CHECKING:
+    from grader.gradebook import Gradebook
+    from grader.stores.sql_store import SqlStore
+
+__all__ = ["add_store_options", "book_of", "opened_store"]
+
+
+def add_store_options(parser: argparse.ArgumentParser) -> None:
+    """`--db` and `--json`, the same everywhere."""
+    parser.add_argument(
+        "--db", required=True, metavar="URL", help="sqlite:///class.db, the path of a SQLite file, or postgresql://…"
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON object a line on standard output")
+
+
+@contextmanager
+def opened_store(url: str) -> Iterator[SqlStore]:
+    """The store, closed with the block; what is wrong with it, or with the class in it, is a refusal."""
+    try:
+        from grader.class_file import ClassProblem
+        from grader.hidden import SeedsProblem
+        from grader.packs import PackProblem
+        from grader.stores import StoreProblem, open_store
+    except ModuleNotFoundError as missing:
+        raise Refusal(
+            f"a store needs the package {missing.name}",
+            "`python3 course.py grade …` installs it, or: pip install -r requirements.txt",
+            Status.NOT_SUPPORTED,
+        ) from missing
+    try:
+        with open_store(url) as store:
+            yield store
+    except (ClassProblem, PackProblem, SeedsProblem) as problem:
+        raise Refusal(str(problem), "mend the file that it names and run the command again") from problem
+    except StoreProblem as problem:
+        raise Refusal(str(problem), "give --db sqlite:///FILE or --db postgresql://USER@HOST/NAME") from problem
+
+
+def book_of(store: SqlStore) -> Gradebook:
+    """The class's gradebook, by the class.toml of its newest run."""
+    from grader.batch.course import class_of_store, frozen_rows
+    from grader.gradebook import facts_of, make_gradebook
+
+    class_file = class_of_store(store)
+    return make_gradebook(facts_of(store), class_file, frozen_rows(store, class_file))

@@ -1,0 +1,347 @@
+"""A store in SQLite or PostgreSQL. Every write is one transaction and can be repeated: a run killed at any point goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+
+from grader.collecting import HandIn, Student
+from grader.stores import sql_tables as tables
+from grader.stores.records import Grading, Mark, Result, StoredHandIn, StoreProblem
+from grader.stores.sql_schema import migrate
+
+__all__ = ["SqlStore"]
+
+BUSY_SECONDS = 60.0  # how long SQLite waits for another writer
+MOST_NAMES = 500  # in one IN (…): SQLite takes 999 variables in old builds
+
+
+class SqlStore:
+    """What `grader.stores.open_store` returns."""
+
+    def __init__(self, url: str):
+        """Opens, makes or migrates the database.
+
+        Raises:
+            StoreProblem: it cannot be reached, or a newer release made it.
+        """
+        self.url = _full_url(url)
+        try:
+            self._engine = sa.create_engine(self.url, **_options(self.url))
+            if self._engine.dialect.name == "sqlite":
+                sa.event.listen(self._engine, "connect", _tune_sqlite)
+            migrate(self._engine)
+        except (sa.exc.SQLAlchemyError, ImportError) as error:
+            raise StoreProblem(f"the store {_shown(url)} cannot be opened: {_first_line(error)}") from error
+
+    def close(self) -> None:
+        """Ends all connections."""
+        self._engine.dispose()
+
+    def __enter__(self) -> SqlStore:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # Hand-ins
+
+    def add_hand_ins(self, students: Iterable[Student], hand_ins: Sequence[HandIn]) -> None:
+        """Keeps students and hand-ins; the same one twice is one row, with the earliest and the newest of its times."""
+        with self._writing() as connection:
+            for student in students:
+                row = {"id": student.id, "name": student.name, "platform_id": student.platform_id, "team": student.team}
+                better = {name: value for name, value in row.items() if name != "id" and value}
+                connection.execute(self._upsert(tables.student, row, ("id",), better))
+            known = self._known_blobs(connection, [one.digest for one in hand_ins])
+            for one in hand_ins:
+                if one.digest not in known:
+                    known.add(one.digest)
+                    blob = {"digest": one.digest, "data": one.data}
+                    connection.execute(self._insert(tables.blob, blob, ("digest",)))
+            self._put_hand_ins(connection, hand_ins)
+
+    def _put_hand_ins(self, connection: sa.Connection, hand_ins: Sequence[HandIn]) -> None:
+        have = {(row.student, row.file, row.digest): row for row in self._hand_ins(connection)}
+        for one in hand_ins:
+            old = have.get((one.student, one.file, one.digest))
+            if old is not None and old.received <= one.received <= old.latest:
+                continue
+            times = [one.received, *((old.received, old.latest) if old else ())]
+            newer = {"received": _iso(min(times)), "latest": _iso(max(times))}
+            row = newer | {
+                "student": one.student, "file": one.file, "blob": one.digest, "is_late": one.is_late, "place": one.place,
+                "problem": one.problem,
+            }  # fmt: skip
+            connection.execute(self._upsert(tables.hand_in, row, ("student", "file", "blob"), newer))
+
+    def hand_ins(self) -> list[StoredHandIn]:
+        """All of them, by student; the newest of a student last."""
+        with self._engine.connect() as connection:
+            return self._hand_ins(connection)
+
+    def _hand_ins(self, connection: sa.Connection) -> list[StoredHandIn]:
+        rows = connection.execute(sa.select(tables.hand_in))
+        found = [
+            StoredHandIn(
+                r.id, r.student, r.file, r.blob, _time(r.received), _time(r.latest), r.is_late, r.place, r.problem
+            )
+            for r in rows
+        ]
+        # Databases sort text by their own rules; Python's order is the same everywhere.
+        return sorted(found, key=lambda one: (one.student, one.latest, one.received, one.place, one.digest))
+
+    def students(self) -> dict[str, Student]:
+        """Everyone, by id, sorted."""
+        with self._engine.connect() as connection:
+            rows = connection.execute(sa.select(tables.student)).all()
+        return {
+            row.id: Student(row.id, row.name, row.platform_id, row.team) for row in sorted(rows, key=lambda row: row.id)
+        }
+
+    def blob(self, digest: str) -> bytes:
+        """The bytes with this digest.
+
+        Raises:
+            LookupError: there are none.
+        """
+        with self._engine.connect() as connection:
+            data = connection.execute(sa.select(tables.blob.c.data).where(tables.blob.c.digest == digest)).scalar()
+        if data is None:
+            raise LookupError(f"nothing with the digest {digest} is kept")
+        return bytes(data)
+
+    def blobs(self) -> int:
+        """How many different contents are kept."""
+        with self._engine.connect() as connection:
+            return connection.execute(sa.select(sa.func.count()).select_from(tables.blob)).scalar_one()
+
+    def copy_to(self, other: SqlStore) -> None:
+        """Puts every row into the empty store `other`."""
+        with self._engine.connect() as source, other._writing() as target:
+            for table in tables.METADATA.sorted_tables:
+                rows = [dict(row) for row in source.execute(sa.select(table)).mappings()]
+                if rows:
+                    target.execute(sa.insert(table), rows)
+
+    # Readings
+
+    def readings(self, reader: str) -> dict[tuple[str, str], dict]:
+        """(blob, file) → what this reader found in it."""
+        table = tables.reading
+        with self._engine.connect() as connection:
+            rows = connection.execute(
+                sa.select(table.c.blob, table.c.file, table.c.data).where(table.c.reader == reader)
+            )
+            return {(row.blob, row.file): row.data for row in rows}
+
+    def add_readings(self, reader: str, found: Mapping[tuple[str, str], Mapping]) -> None:
+        """Keeps what this reader found."""
+        with self._writing() as connection:
+            for (digest, file), data in found.items():
+                row = {"blob": digest, "file": file, "reader": reader, "data": dict(data)}
+                connection.execute(self._insert(tables.reading, row, ("blob", "file", "reader")))
+
+    # Verdicts
+
+    def record(
+        self, gradings: Sequence[Grading], results: Sequence[Result], worker: str = "", at: datetime | None = None
+    ) -> None:
+        """Keeps verdicts, and which hand-ins they are for, in one transaction.
+
+        A verdict that is already there stays, unless it was our own failure.
+        """
+        with self._writing() as connection:
+            for grading in gradings:
+                self._put_grading(connection, grading, worker, at)
+            for result in results:
+                newer = {"key": result.key, "problem": result.problem, "is_missing": result.is_missing}
+                row = newer | {"hand_in": result.hand_in, "exercise_id": result.exercise_id}
+                connection.execute(self._upsert(tables.result, row, ("hand_in", "exercise_id"), newer))
+
+    def _put_grading(self, connection: sa.Connection, grading: Grading, worker: str, at: datetime | None) -> None:
+        row: dict[str, Any] = {
+            "key": grading.key, "exercise_id": grading.exercise_id, "answer": grading.answer,
+            "report": dict(grading.report), "seeds": grading.seeds, "thresholds": grading.thresholds,
+            "device": grading.device, "is_final": grading.is_final,
+        }  # fmt: skip
+        again = {name: row[name] for name in ("report", "is_final")}
+        statement = self._upsert(tables.grading, row, ("key",), again, where=tables.grading.c.is_final.is_(False))
+        connection.execute(statement)
+        if at is not None:
+            tried = {"key": grading.key, "worker": worker, "outcome": str(grading.report["verdict"]), "at": _iso(at)}
+            connection.execute(sa.insert(tables.attempt).values(tried))
+
+    def final_keys(self) -> set[str]:
+        """Keys of every verdict that need not be reached again."""
+        with self._engine.connect() as connection:
+            return set(connection.execute(sa.select(tables.grading.c.key).where(tables.grading.c.is_final)).scalars())
+
+    def gradings(self, keys: Iterable[str]) -> dict[str, Grading]:
+        """The verdicts with these keys."""
+        table, wanted = tables.grading, sorted(set(keys))
+        with self._engine.connect() as connection:
+            rows = [row for part in _parts(wanted)
+                    for row in connection.execute(sa.select(table).where(table.c.key.in_(part)))]  # fmt: skip
+        return {row.key: Grading(*row) for row in rows}
+
+    def gradings_of(self, prefix: str) -> list[Grading]:
+        """Verdicts whose key or answer's digest starts with `prefix`, sorted by key."""
+        table = tables.grading
+        chosen = table.c.key.startswith(prefix, autoescape=True) | table.c.answer.startswith(prefix, autoescape=True)
+        with self._engine.connect() as connection:
+            rows = connection.execute(sa.select(table).where(chosen).order_by(table.c.key))
+            return [Grading(*row) for row in rows]
+
+    def results(self) -> list[Result]:
+        """Which verdict each exercise of each hand-in got."""
+        with self._engine.connect() as connection:
+            return [Result(*row) for row in connection.execute(sa.select(tables.result))]
+
+    def attempts(self) -> list[tuple[str, str, str]]:
+        """(key, worker, outcome) of each time that work was done, in that order."""
+        table = tables.attempt
+        with self._engine.connect() as connection:
+            rows = connection.execute(sa.select(table.c.key, table.c.worker, table.c.outcome).order_by(table.c.id))
+            return [(row.key, row.worker, row.outcome) for row in rows]
+
+    # Thresholds, marks by hand, the class
+
+    def freeze(self, exercise_id: str, digest: str, data: Mapping[str, object], *, renew: bool = False) -> None:
+        """Fixes what an exercise is held to; the first freeze stays unless it is renewed."""
+        with self._writing() as connection:
+            row = {"digest": digest, "exercise_id": exercise_id, "data": dict(data)}
+            connection.execute(self._insert(tables.thresholds, row, ("digest",)))
+            fixed = {"exercise_id": exercise_id, "digest": digest}
+            if renew:
+                connection.execute(self._upsert(tables.frozen, fixed, ("exercise_id",), {"digest": digest}))
+            else:
+                connection.execute(self._insert(tables.frozen, fixed, ("exercise_id",)))
+
+    def frozen(self) -> dict[str, tuple[str, dict]]:
+        """Exercise → (digest, data) of the thresholds that hold."""
+        join = tables.frozen.join(tables.thresholds)
+        columns = (tables.frozen.c.exercise_id, tables.frozen.c.digest, tables.thresholds.c.data)
+        with self._engine.connect() as connection:
+            return {row[0]: (row[1], row[2]) for row in connection.execute(sa.select(*columns).select_from(join))}
+
+    def thresholds(self, digest: str) -> dict | None:
+        """Thresholds that hold or held, None for unknown ones."""
+        with self._engine.connect() as connection:
+            return connection.execute(
+                sa.select(tables.thresholds.c.data).where(tables.thresholds.c.digest == digest)
+            ).scalar()
+
+    def add_mark(self, mark: Mark) -> None:
+        """Keeps what a person gave; earlier marks stay in the history."""
+        with self._writing() as connection:
+            row = {
+                "student": mark.student, "exercise_id": mark.exercise_id, "score": mark.score, "comment": mark.comment,
+                "author": mark.author, "at": _iso(mark.when),
+            }  # fmt: skip
+            connection.execute(sa.insert(tables.mark).values(row))
+
+    def marks(self) -> list[Mark]:
+        """Every mark given by hand, oldest first."""
+        table = tables.mark
+        with self._engine.connect() as connection:
+            rows = connection.execute(sa.select(table).order_by(table.c.id))
+            return [Mark(r.student, r.exercise_id, r.score, r.comment, r.author, _time(r.at)) for r in rows]
+
+    def save_class(self, text: str, folder: str, at: datetime) -> None:
+        """Keeps a class.toml, unless the newest one is the same."""
+        if self.class_file() == (text, folder):
+            return
+        with self._writing() as connection:
+            connection.execute(sa.insert(tables.class_file).values({"text": text, "folder": folder, "at": _iso(at)}))
+
+    def class_file(self) -> tuple[str, str]:
+        """(text, folder) of the newest class.toml; empty without one."""
+        table = tables.class_file
+        with self._engine.connect() as connection:
+            row = connection.execute(
+                sa.select(table.c.text, table.c.folder).order_by(table.c.id.desc()).limit(1)
+            ).one_or_none()
+        return (row.text, row.folder) if row else ("", "")
+
+    # SQL
+
+    @contextmanager
+    def _writing(self) -> Iterator[sa.Connection]:
+        try:
+            with self._engine.begin() as connection:
+                yield connection
+        except sa.exc.OperationalError as error:
+            raise StoreProblem(f"the store {_shown(self.url)} cannot be written: {_first_line(error)}") from error
+
+    def _known_blobs(self, connection: sa.Connection, digests: Sequence[str]) -> set[str]:
+        found: set[str] = set()
+        for part in _parts(sorted(set(digests))):
+            found |= set(
+                connection.execute(sa.select(tables.blob.c.digest).where(tables.blob.c.digest.in_(part))).scalars()
+            )
+        return found
+
+    def _dialect_insert(self, table: sa.Table):
+        return (postgresql if self._engine.dialect.name == "postgresql" else sqlite).insert(table)
+
+    def _insert(self, table: sa.Table, row: Mapping, key: Sequence[str]):
+        return self._dialect_insert(table).values(dict(row)).on_conflict_do_nothing(index_elements=list(key))
+
+    def _upsert(self, table: sa.Table, row: Mapping, key: Sequence[str], newer: Mapping, where=None):
+        if not newer:
+            return self._insert(table, row, key)
+        statement = self._dialect_insert(table).values(dict(row))
+        return statement.on_conflict_do_update(index_elements=list(key), set_=dict(newer), where=where)
+
+
+def _full_url(url: str) -> str:
+    """An SQLAlchemy URL: a plain path is a SQLite file, `postgresql://` uses psycopg."""
+    if "://" not in url:
+        return f"sqlite:///{Path(url).resolve()}"
+    scheme, _, rest = url.partition("://")
+    return f"postgresql+psycopg://{rest}" if scheme in ("postgres", "postgresql") else url
+
+
+def _options(url: str) -> dict[str, Any]:
+    scheme = url.partition("://")[0].partition("+")[0]
+    if scheme not in ("sqlite", "postgresql"):
+        raise StoreProblem(f"a store is sqlite or postgresql, not {scheme!r}")
+    return {"connect_args": {"timeout": BUSY_SECONDS}} if scheme == "sqlite" else {"pool_pre_ping": True}
+
+
+def _tune_sqlite(connection, _record) -> None:
+    """Readers don't block the writer; a killed process loses nothing that was committed."""
+    for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _shown(url: str) -> str:
+    """The URL without its password."""
+    try:
+        return sa.engine.make_url(url).render_as_string(hide_password=True)
+    except sa.exc.ArgumentError:
+        return url
+
+
+def _first_line(error: Exception) -> str:
+    return str(getattr(error, "orig", None) or error).partition("\n")[0]
+
+
+def _iso(when: datetime) -> str:
+    return when.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def _time(text: str) -> datetime:
+    return datetime.fromisoformat(text)
+
+
+def _parts(names: Sequence[str]) -> Iterator[Sequence[str]]:
+    for start in range(0, len(names), MOST_NAMES):
+        yield names[start : start + MOST_NAMES]
