@@ -128,7 +128,7 @@ class Cuda:
         from grader.devices.cuda_timing import PairTimer
 
         try:
-            return PairTimer(self, pair, plan).run()
+            return PairTimer(self, pair).run(plan)
         except (self.cp.cuda.driver.CUDADriverError, self.cp.cuda.runtime.CUDARuntimeError) as error:
             self.spent = True
             nothing = np.zeros(0)

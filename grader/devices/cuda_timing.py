@@ -53,12 +53,11 @@ class PairTimer:
     Args:
         cuda: the device.
         pair: its kernels, arguments and the compiled tools.
-        plan: of the round.
     """
 
-    def __init__(self, cuda: Cuda, pair: TimingPair, plan: TimingPlan):
+    def __init__(self, cuda: Cuda, pair: TimingPair):
         assert pair.tools is not None, "a timing needs the kernels of grader.timing.tools"
-        self._cuda, self._cp, self._pair, self._plan = cuda, cuda.cp, pair, plan
+        self._cuda, self._cp, self._pair = cuda, cuda.cp, pair
         self._tools = cuda.load(pair.tools)
         self._grid = BLOCKS_PER_SM * cuda.sm_count
         self._events = [cuda.cp.cuda.Event() for _ in range(4)]
@@ -75,12 +74,12 @@ class PairTimer:
     def _arms(self) -> tuple[TimedKernel, TimedKernel]:
         return self._pair.baseline, self._pair.student
 
-    def run(self) -> Trace:
-        """The round. CUDA's own errors are the caller's to catch."""
-        self._warm_up()
+    def run(self, plan: TimingPlan) -> Trace:
+        """One round. CUDA's own errors are the caller's to catch."""
+        self._warm_up(plan)
         self._lengthen()
         before = self._cuda.surroundings()
-        reading = self._read(schedule(self._plan))
+        reading = self._read(schedule(plan))
         copies = len(self._copies)
         return Trace(
             baseline_ns=reading.times[:, BASELINE] / copies,
@@ -94,7 +93,7 @@ class PairTimer:
             l2_bytes=self._cuda.l2_bytes,
             peak_bandwidth=self._cuda.peak_bandwidth,
             copies=copies,
-            seed=self._plan.seed,
+            seed=plan.seed,
             before=before,
             after=self._cuda.surroundings(),
             checked=tuple(reading.checked),
@@ -188,11 +187,11 @@ class PairTimer:
 
     # Before the round.
 
-    def _warm_up(self) -> None:
+    def _warm_up(self, plan: TimingPlan) -> None:
         """At least `warm_up` launches of each and `warm_up_ms` of mixed work: code, caches and clocks come up."""
         start = time.monotonic()
         for count in _counting():
-            if count >= self._plan.warm_up and (time.monotonic() - start) * 1e3 >= self._plan.warm_up_ms:
+            if count >= plan.warm_up and (time.monotonic() - start) * 1e3 >= plan.warm_up_ms:
                 return
             for position, arm in enumerate((count % 2, 1 - count % 2)):
                 self._launch(arm, position, count)
@@ -200,6 +199,8 @@ class PairTimer:
 
     def _lengthen(self) -> None:
         """Where a launch is short beside an empty one, a sample becomes a graph of several over buffers of their own."""
+        if len(self._copies) > 1:
+            return
         times = np.zeros((PILOTS, 2))
         for row in times:
             for arm in (BASELINE, STUDENT):

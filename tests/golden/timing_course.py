@@ -1,0 +1,132 @@
+"""Parts of the timing's recording that go the whole way from an answer to its report, on a GPU in a worker."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+
+from grader.answers import submit
+from grader.devices import Device
+from grader.exercises import exercise
+from grader.model import GoalState, Report, Submission, Unreadable, ValueAnswer
+from grader.notebook import read_notebook
+from grader.pipeline import check_submission
+
+__all__ = ["answers", "attacks", "course", "profiler"]
+
+ROOT = Path(__file__).resolve().parents[2]
+TAMPER = ("c01", "c02", "c06", "t01", "t03", "t05", "t07", "t08", "t09", "t10", "t11", "t12", "d04", "d08", "m02")
+# Thresholds at which estimate and measurement are compared, besides those of the course's goals.
+VIRTUAL = (0.5, 0.75, 1.1, 1.25, 1.5, 2.0, 3.0, 4.0, 8.0)
+
+
+@contextmanager
+def _devices(*names: str) -> Iterator[list[Device]]:
+    from grader.worker.host import warm_device
+
+    devices = [warm_device(name) for name in names]
+    try:
+        yield devices
+    finally:
+        for device in devices:
+            device.close()
+
+
+def _figures(report: Report) -> dict:
+    timing = asdict(report.timing) if report.timing else None
+    goals = [[g.metric, g.limit, g.value, str(g.state), str(g.basis)] for g in report.goals]
+    said = [finding.message[:200] for finding in report.diagnostics[:2]]
+    return {
+        "verdict": str(report.verdict),
+        "goals": goals,
+        "timing": timing,
+        "said": said,
+        "message": report.message[:200],
+    }
+
+
+def attacks(end: float) -> dict:
+    """Hostile kernels that tamper with time, graded and timed on the GPU."""
+    from tests.attacks.table import ATTACKS
+
+    rows = []
+    with _devices("cuda") as (device,):
+        for attack in ATTACKS.values():
+            if not attack.id.startswith(TAMPER) or time.monotonic() > end:
+                continue
+            started = time.monotonic()
+            report = check_submission(attack.submission(), device)
+            rows.append({
+                "id": attack.id, "expected": sorted(attack.verdicts), "as_expected": str(report.verdict) in attack.verdicts,
+                "seconds": round(time.monotonic() - started, 2),
+            } | _figures(report))  # fmt: skip
+    shown = {
+        row["id"]: [
+            row["verdict"],
+            row["as_expected"],
+            row["timing"] and round(row["timing"]["ratio"], 4),
+            row["seconds"],
+        ]
+        for row in rows
+    }
+    return {"summary": shown, "runs": rows}
+
+
+def answers() -> Iterator[tuple[str, str, Submission | Unreadable]]:
+    """(kind, name, answer) of every solution, starter, naive answer and mutant that is a kernel."""
+    for kind, folder in (("solution", "solutions"), ("starter", "lessons")):
+        for path in sorted((ROOT / folder).glob("[0-9]*.py")):
+            for name, answer in read_notebook(path).answers.items():
+                if not isinstance(exercise(name).answer, ValueAnswer):
+                    yield kind, name, answer
+    for path in sorted((ROOT / "solutions" / "naive").glob("*.cu")):
+        yield "naive", path.stem, submit(exercise(path.stem), path.read_text(encoding="utf-8"))
+    for path in sorted((ROOT / "solutions" / "mutants").glob("*/*.cu")):
+        name = path.parent.name
+        yield f"mutant {path.stem}", name, submit(exercise(name), path.read_text(encoding="utf-8"))
+
+
+def course(end: float) -> dict:
+    """What every answer's goals say on the simulator and on the GPU."""
+    rows = []
+    with _devices("simulator", "cuda") as (simulator, cuda):
+        for kind, name, answer in answers():
+            if time.monotonic() > end:
+                break
+            estimated, measured = (_figures(check_submission(answer, device)) for device in (simulator, cuda))
+            rows.append({"exercise": name, "kind": kind, "simulator": estimated, "gpu": measured})
+    return {"summary": agreement(rows), "rows": rows}
+
+
+def agreement(rows: list[dict]) -> dict:
+    """Goals decided on both sides, those that disagree; the same for estimates at `VIRTUAL` thresholds."""
+    both, differ, estimates, wrong = 0, [], 0, []
+    for row in rows:
+        for here, there in zip(row["simulator"]["goals"], row["gpu"]["goals"]):
+            states = (here[3], there[3])
+            if str(GoalState.NOT_MEASURED) not in states:
+                both += 1
+                differ += [[row["exercise"], row["kind"], *here, *there]] if states[0] != states[1] else []
+        guessed, timed = row["simulator"]["timing"], row["gpu"]["timing"]
+        if guessed and timed and not timed["problem"]:
+            for limit in VIRTUAL:
+                if not limit / 1.25 <= guessed["ratio"] <= 1.25 * limit:
+                    estimates += 1
+                    if (guessed["ratio"] > limit) != (timed["high"] >= 0.95 * limit):
+                        wrong.append([row["exercise"], row["kind"], limit, guessed["ratio"], timed["ratio"]])
+    timed_rows = [row for row in rows if row["gpu"]["timing"]]
+    return {
+        "answers": len(rows), "same_verdict": sum(r["simulator"]["verdict"] == r["gpu"]["verdict"] for r in rows),
+        "goals_decided_on_both": both, "goals_that_differ": differ,
+        "estimates_decided_at_virtual_thresholds": estimates, "of_these_wrong": wrong,
+        "timed": {f"{r['exercise']} {r['kind']}": [round(r["gpu"]["timing"]["ratio"], 4), r["gpu"]["timing"]["problem"]]
+                  for r in timed_rows},
+    }  # fmt: skip
+
+
+def profiler(end: float) -> dict:
+    """Nsight's counters beside simt's, and compute-sanitizer's findings, for one right and one wrong kernel."""
+    return {"summary": {}}
