@@ -12,6 +12,7 @@ from grader.preparing import launch_findings, prepare_case
 from grader.ptx_policy import check_ptx
 from grader.running import CaseRun, merged, run_case
 from grader.verdicts import verdict_of, worst
+from grader.verify import name_launch_faults
 from simt.arch import arch as arch_of
 from simt.diagnostics import Diagnostic, Severity, diagnose
 from simt.events import Budget
@@ -70,6 +71,7 @@ def attempt(
     """
     arch = target_arch(exercise, device)
     configs, findings = _configs(job, cases, arch)
+    findings = name_launch_faults(exercise, findings)
     built = compile_text(job.source, job.kernel, arch, fresh=fresh and not job.is_given)
     if isinstance(built, BuildProblem):
         return Attempt(job, (*findings, *built.diagnostics))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import fnmatch
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,7 +19,7 @@ from grader.overflow import product_line
 from simt.diagnostics import Diagnostic, diagnose
 from simt.launch import Dim3, LaunchConfig
 
-__all__ = ["Check", "call_with", "is_right", "name_faults", "verify"]
+__all__ = ["Check", "call_with", "is_right", "name_faults", "name_launch_faults", "verify"]
 
 SHOWN = 3  # bad elements an output shows
 
@@ -218,21 +218,41 @@ def name_faults(
     sizes: Mapping[str, int],
     want: Mapping[str, np.ndarray],
 ) -> tuple[Diagnostic, ...]:
-    """`findings` with the names of the exercise's faults, where one is recognised, at the start of their help."""
+    """`findings` of one case, with the name of the exercise's fault, where one is recognised, at the start of a help.
+
+    One name at most: of several faults that fit equally well the first in the exercise's table.
+    """
     exact: list[tuple[Fault, list[Diagnostic]]] = []
     by_slug: list[tuple[Fault, list[Diagnostic]]] = []
     for fault in exercise.faults:
-        hits = [] if _ruled_out(fault, findings) else [f for f in findings if f.severity == "error" and _matches(fault, f)]
+        hits = _hits(fault, findings)
         outputs_match = bool(fault.wrong_reference) and _equals_wrong(exercise, fault, result, inputs, sizes, want)
         if outputs_match:
             exact.append((fault, hits or [f for f in findings if f.check.startswith(("wrong-result", "coverage"))]))
         elif hits:
             (exact if fault.message else by_slug).append((fault, hits))
-    named: dict[Diagnostic, list[Fault]] = {}
-    for fault, hits in exact or by_slug:
-        for finding in hits[:1]:
-            named.setdefault(finding, []).append(fault)
-    return tuple(_with_names(finding, named.get(finding, ())) for finding in findings)
+    return _named(findings, [match for match in (*exact, *by_slug) if match[1]])
+
+
+def name_launch_faults(exercise: Exercise, findings: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
+    """As `name_faults`, for findings about a launch that is refused before anything runs."""
+    return _named(findings, [(fault, hits) for fault in exercise.faults if (hits := _hits(fault, findings))])
+
+
+def _hits(fault: Fault, findings: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """The errors that `fault` is known by."""
+    if _ruled_out(fault, findings):
+        return []
+    return [finding for finding in findings if finding.severity == "error" and _matches(fault, finding)]
+
+
+def _named(
+    findings: tuple[Diagnostic, ...], matches: Sequence[tuple[Fault, list[Diagnostic]]]
+) -> tuple[Diagnostic, ...]:
+    if not matches:
+        return findings
+    fault, hits = matches[0]
+    return tuple(_with_name(finding, fault) if finding is hits[0] else finding for finding in findings)
 
 
 def _matches(fault: Fault, finding: Diagnostic) -> bool:
@@ -268,8 +288,6 @@ def _equals_wrong(
     return differs
 
 
-def _with_names(finding: Diagnostic, faults: Iterable[Fault]) -> Diagnostic:
-    names = [f"{fault.name}: {fault.says}" if fault.says else fault.name for fault in faults]
-    if not names:
-        return finding
-    return replace(finding, help=". ".join([*names, finding.help]) if finding.help else ". ".join(names))
+def _with_name(finding: Diagnostic, fault: Fault) -> Diagnostic:
+    name = f"{fault.name}: {fault.says}" if fault.says else fault.name
+    return replace(finding, help=f"{name}. {finding.help}" if finding.help else name)

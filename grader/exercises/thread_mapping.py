@@ -229,6 +229,11 @@ LAUNCH = Exercise(
             checks=("memcheck.global.*",),
             says="`rows` has no guard: each block takes a row, so there must be exactly as many blocks as rows",
         ),
+        Fault(
+            "too-many-blocks",
+            checks=("launch.grid-limit",),
+            says="a grid counts blocks, not threads or bytes: divide what is to be done by what one block does",
+        ),
     ),
     minutes=8,
 )

@@ -8,7 +8,7 @@ import pytest
 from grader.compile import compile_text
 from grader.exercises import exercise
 from grader.model import Fault, Tolerance
-from grader.verify import call_with, is_right, name_faults, verify
+from grader.verify import call_with, is_right, name_faults, name_launch_faults, verify
 from simt.counters import Counters
 from simt.diagnostics import diagnose
 from simt.events import LaunchResult, Status
@@ -129,6 +129,20 @@ def test_a_fault_is_named_by_the_output_it_makes():
 def test_an_output_that_equals_both_references_names_nothing():
     (finding,) = named([BY_OUTPUT], [WRONG], [2, 2, 2], x=(1.0, 1.0, 1.0))
     assert finding == WRONG
+
+
+def test_one_name_a_case_where_several_faults_fit():
+    also = Fault("late-guard", ("memcheck.*",), says="the guard comes late")
+    write = diagnose("memcheck.global.write-oob", "write 4 bytes past the end", help="guard it")
+    findings = named([BY_SLUG, also], [READ, write], [2, 3, 4])
+    assert [finding.help for finding in findings] == ["no-guard: nothing stops the last threads. guard it", "guard it"]
+
+
+def test_a_refused_launch_names_its_fault():
+    large = diagnose("launch.grid-limit", "2^30 threads", help="fewer")
+    row = replace(MAP, faults=(BY_SLUG, Fault("too-many-blocks", ("launch.grid-limit",))))
+    assert name_launch_faults(row, (large,))[0].help == "too-many-blocks. fewer"
+    assert name_launch_faults(MAP, (large,)) == (large,)
 
 
 def test_a_warning_names_no_fault():
