@@ -16,18 +16,20 @@ from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
+import numpy as np
+
 from grader.devices.base import CASE_BUDGET, Device, DeviceLost, DeviceMissing
 from grader.devices.checked import Checked
 from grader.model import Compiled, RunResult, TimedKernel, TimingPair, TimingPlan
 from grader.timing.lock import exclusive
 from grader.timing.trace import Trace
 from grader.worker.cpus import cpu_slots
-from grader.worker.wire import Launch, WireProblem, pack_launch, unpack_result, unpack_trace
+from grader.worker.wire import Launch, WireProblem, pack_launch, unpack_failure, unpack_result, unpack_trace
 from simt.cpus import available_cpus
 from simt.events import Argument, Budget
 from simt.launch import LaunchConfig
 from simt.nvrtc_cache import cache_folder
-from simt.sandbox import Child, ChildDied, ChildTimeout, Limits
+from simt.sandbox import MIB, Child, ChildDied, ChildTimeout, Limits
 
 __all__ = ["WorkerDevice", "WorkerFailed", "fresh_device", "limits_for", "warm_device"]
 
@@ -60,6 +62,11 @@ def limits_for(device: str) -> Limits:
         address_space_bytes=None, data_bytes=16 * GIB, cpu_seconds=cpu_seconds, wall_seconds=120, open_files=None,
         message_bytes=2 * GIB,
     )  # fmt: skip
+
+
+def _answer_bytes(arguments: Sequence[Argument]) -> int:
+    """The most that a launch with `arguments` can give back: buffers, who wrote each word (8 bytes of 4), findings."""
+    return 4 * sum(a.value.nbytes for a in arguments if isinstance(a.value, np.ndarray)) + 32 * MIB
 
 
 class WorkerDevice:
@@ -116,8 +123,8 @@ class WorkerDevice:
         """
         with self._lock, cpu_slots() as threads:
             launch = Launch(compiled, config, tuple(arguments), budget, want_writers, threads)
-            answer = self._ask((b"run", *pack_launch(launch)), budget.seconds + SPARE_SECONDS)
-            return self._checked(unpack_result, answer)
+            answer = self._ask((b"run", *pack_launch(launch)), budget.seconds + SPARE_SECONDS, _answer_bytes(arguments))
+            return self._checked(lambda parts: unpack_result(parts, arguments), answer)
 
     def time(self, pair: TimingPair, plan: TimingPlan) -> Trace | None:
         """The child's round, which no other timing on the same GPU runs beside.
@@ -135,28 +142,29 @@ class WorkerDevice:
             assert pair.tools is not None, "a timing needs the kernels of grader.timing.tools"
             tools = TimedKernel(pair.tools, pair.student.config)
             launches = [
-                Launch(arm.compiled, arm.config, pair.arguments if arm is pair.student else (), CASE_BUDGET, False, threads)
+                Launch(
+                    arm.compiled, arm.config, pair.arguments if arm is pair.student else (), CASE_BUDGET, False, threads
+                )
                 for arm in (pair.baseline, pair.student, tools)
             ]
             parts = [part for launch in launches for part in pack_launch(launch)]
             header = json.dumps({"plan": asdict(plan), "fresh": pair.fresh}).encode()
             return self._checked(unpack_trace, self._ask((b"time", header, *parts), TIMING_SECONDS))
 
-    def _ask(self, message: tuple[bytes, ...], seconds: float) -> tuple[bytes, ...]:
+    def _ask(self, message: tuple[bytes, ...], seconds: float, most_bytes: int | None = None) -> tuple[bytes, ...]:
         """The child's answer; it starts with the result's parts and ends with whether the device is spent."""
         self._ready()
         assert self._child is not None
         try:
-            answer = self._child.ask(message, seconds)
+            answer = self._child.ask(message, seconds, most_bytes)
         except ChildTimeout:
             raise DeviceLost(f"no result within {seconds:g} s", timed_out=True) from None
         except ChildDied as died:
             raise DeviceLost(str(died)) from None
         if len(answer) == 1:
             self.close()
-            failure = json.loads(answer[0])
-            raise WorkerFailed(f"{failure['error']}\n{failure.get('trace', '')}".strip())
-        if answer[-1] == b"spent":
+            raise WorkerFailed(unpack_failure(answer))
+        if answer[-1:] == (b"spent",):
             self.close()
         return answer[:-1]
 
@@ -205,7 +213,12 @@ class WorkerDevice:
             return self._facts
 
     def _start(self) -> None:
-        setup = {"device": self._chosen, "limits": asdict(self._limits), "root": str(ROOT), "cache": str(cache_folder())}
+        setup = {
+            "device": self._chosen,
+            "limits": asdict(self._limits),
+            "root": str(ROOT),
+            "cache": str(cache_folder()),
+        }
         child = Child([sys.executable, "-I", str(CHILD), json.dumps(setup)], self._limits)
         try:
             self._facts = json.loads(child.wait(START_SECONDS)[0])

@@ -6,6 +6,7 @@ The parent reads what a jailed child wrote, so every field is checked: types, dt
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 
@@ -19,7 +20,14 @@ from simt.events import Argument, Budget, Direction, LaunchResult, Status
 from simt.launch import Dim3, LaunchConfig
 
 __all__ = [
-    "Launch", "WireProblem", "pack_launch", "pack_result", "pack_trace", "unpack_launch", "unpack_result",
+    "Launch",
+    "WireProblem",
+    "pack_launch",
+    "pack_result",
+    "pack_trace",
+    "unpack_failure",
+    "unpack_launch",
+    "unpack_result",
     "unpack_trace",
 ]
 
@@ -27,7 +35,9 @@ Message = tuple[bytes, ...]
 
 KINDS = "biufV"  # of dtypes: no objects, no strings
 MAX_DIAGNOSTICS = 1000
-MAX_TEXT = 4000
+MAX_TEXT = 4000  # characters of a message
+MAX_PRINTED = 128 << 10  # characters; the simulator itself keeps half as many
+MAX_HEADER_BYTES = 16 << 20  # a thousand findings and the counters of 64 KiB of text stay far below
 TRACE_PLAIN = ("device", "driver", "uuid", "copies", "seed", "l2_bytes", "peak_bandwidth")
 SERIES = ("baseline_ns", "student_ns", "baseline_mhz", "student_mhz", "floor_ns")
 
@@ -71,7 +81,7 @@ def _arrays(header: Mapping, data: bytes) -> list[np.ndarray]:
     for row in header["arrays"]:
         dtype = np.dtype(str(row["dtype"]))
         shape = tuple(int(size) for size in row["shape"])
-        if dtype.kind not in KINDS or any(size < 0 for size in shape) or len(shape) > 8:
+        if dtype.kind not in KINDS or dtype.fields or any(size < 0 for size in shape) or len(shape) > 8:
             raise WireProblem(f"an array of {dtype} and shape {shape}")
         count = int(np.prod(shape, dtype=object)) if shape else 1
         end = position + count * dtype.itemsize
@@ -183,10 +193,10 @@ def unpack_trace(message: Message) -> Trace | None:
         WireProblem: it is none, or its times are not finite and positive.
     """
     try:
-        header = json.loads(message[0])
+        header = _header(message[0])
         return None if header is None else _trace(header, _arrays(header, message[1]))
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, OverflowError) as error:
-        raise WireProblem(f"the worker answered nonsense: {type(error).__name__}: {error}") from None
+    except NONSENSE as error:
+        raise _nonsense(error) from None
 
 
 def _trace(header: dict, arrays: Sequence[np.ndarray]) -> Trace:
@@ -243,16 +253,65 @@ def pack_result(result: RunResult) -> Message:
     return arrays.packed(header)
 
 
-def unpack_result(message: Message) -> RunResult:
-    """The result in a child's message.
+def unpack_result(message: Message, arguments: Sequence[Argument]) -> RunResult:
+    """The result in a child's message, of a launch with `arguments`.
 
     Raises:
-        WireProblem: it is no result.
+        WireProblem: it is no result, or no result of such a launch.
     """
     try:
-        return _result(json.loads(message[0]), message[1])
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, OverflowError) as error:
-        raise WireProblem(f"the worker answered nonsense: {type(error).__name__}: {error}") from None
+        result = _result(_header(message[0]), message[1])
+        _check_fit(result, arguments)
+        return result
+    except NONSENSE as error:
+        raise _nonsense(error) from None
+
+
+def _check_fit(result: RunResult, arguments: Sequence[Argument]) -> None:
+    """Raises WireProblem for an array that the launch has no such buffer for."""
+    buffers = {a.name: a.value for a in arguments if isinstance(a.value, np.ndarray)}
+    for name, array in result.outputs.items():
+        if name not in buffers or (array.dtype, array.shape) != (buffers[name].dtype, buffers[name].shape):
+            raise WireProblem(f"an output {name[:40]!r} of {array.dtype} and shape {array.shape}")
+    if unknown := {*(result.writers or ()), *result.modified_inputs} - buffers.keys():
+        raise WireProblem(f"there is no buffer {min(unknown)[:40]!r}")
+
+
+def unpack_failure(message: Message) -> str:
+    """What the child says of a failure of its own."""
+    try:
+        failure = _header(message[0])
+        return f"{_text(failure['error'])}\n{_text(failure.get('trace', ''))}".strip()
+    except NONSENSE as error:
+        return str(_nonsense(error))
+
+
+# What reading a hostile header may raise.
+NONSENSE = (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, OverflowError, MemoryError)
+
+
+def _nonsense(error: BaseException) -> WireProblem:
+    return WireProblem(f"the worker answered nonsense: {type(error).__name__}: {_text(str(error), 200)}")
+
+
+def _header(part: bytes):
+    if len(part) > MAX_HEADER_BYTES:
+        raise WireProblem(f"a header of {len(part)} bytes")
+    return json.loads(part)
+
+
+def _text(value: object, most: int = MAX_TEXT) -> str:
+    """Text that can be written anywhere: cut, and without halves of characters."""
+    if not isinstance(value, str):
+        raise TypeError(f"text, got {type(value).__name__}")
+    return value[:most].encode(errors="replace").decode()
+
+
+def _seconds(value: object) -> float:
+    seconds = float(value)  # type: ignore[arg-type]
+    if not 0 <= seconds < math.inf:
+        raise WireProblem(f"a time of {seconds} s")
+    return seconds
 
 
 def _result(header: dict, data: bytes) -> RunResult:
@@ -269,8 +328,8 @@ def _result(header: dict, data: bytes) -> RunResult:
         accesses_checked=int(header["accesses_checked"]),
         modified_inputs=tuple(map(str, header["modified_inputs"])),
         writers=None if writers is None else {str(name): arrays[index] for name, index in writers.items()},
-        printed=str(header["printed"]),
-        seconds={str(name): float(value) for name, value in header["seconds"].items()},
+        printed=_text(header["printed"], MAX_PRINTED),
+        seconds={_text(name): _seconds(value) for name, value in header["seconds"].items()},
         checks=frozenset(map(str, header["checks"])),
     )
 
@@ -290,14 +349,14 @@ def _diagnostic(row: dict) -> Diagnostic:
         known.slug,
         known.code,
         Severity(known.severity),
-        str(row["message"])[:MAX_TEXT],
+        _text(row["message"]),
         line=_maybe_int(row["line"]),
         also_line=_maybe_int(row["also_line"]),
         block=block,
         lanes=tuple(int(lane) for lane in row["lanes"])[:32],
         warp=_maybe_int(row["warp"]),
         address=_maybe_int(row["address"]),
-        help=str(row["help"])[:MAX_TEXT],
+        help=_text(row["help"]),
     )
 
 

@@ -90,9 +90,12 @@ def result(**changes):
     return replace(known, **changes)
 
 
+RESULT_ARGUMENTS = (Argument("x", Direction.IN, X), Argument("y", Direction.OUT, np.zeros_like(X)))
+
+
 def test_a_result_survives_the_wire():
     sent = result()
-    got = unpack_result(pack_result(sent))
+    got = unpack_result(pack_result(sent), RESULT_ARGUMENTS)
     assert np.array_equal(got.outputs.pop("y"), X) and np.array_equal(got.writers.pop("y"), np.arange(100))
     assert replace(got, outputs={}, writers=None) == replace(sent, outputs={}, writers=None)
 
@@ -126,7 +129,7 @@ def test_a_child_cannot_weaken_a_finding():
     header, data = pack_result(result())
     plain = json.loads(header)
     plain["diagnostics"][0] |= {"severity": "advice", "code": "XX000"}
-    (finding,) = unpack_result((json.dumps(plain).encode(), data)).diagnostics
+    (finding,) = unpack_result((json.dumps(plain).encode(), data), RESULT_ARGUMENTS).diagnostics
     assert (finding.severity, finding.code) == ("error", "RC001")
 
 
@@ -136,18 +139,22 @@ def test_a_child_cannot_weaken_a_finding():
         {"status": "great"}, {"outputs": {"y": 99}}, {"arrays": [{"dtype": "|O", "shape": [1]}]}, {"counters": 3},
         {"arrays": [{"dtype": "<f4", "shape": [10**12]}]}, {"arrays": [{"dtype": "<f4", "shape": [-1]}]},
         {"diagnostics": [{"check": "made.up"}]}, {"by_line": {"x": {}}}, {"blocks_run": "many"}, {"writers": [1]},
+        {"outputs": {"expected": 0}}, {"modified_inputs": ["z"]}, {"writers": {"z": 0}}, {"printed": 7},
+        {"seconds": {"run": float("nan")}}, {"seconds": {"run": -1}}, {"blocks_run": float("inf")},
+        {"arrays": [{"dtype": "<f8", "shape": [50]}]}, {"arrays": [{"dtype": "<f4", "shape": [10, 10]}]},
+        {"arrays": [{"dtype": "f4,f4", "shape": [50]}]}, {"arrays": [{"dtype": "<f4", "shape": [0, 2**62]}]},
     ],
 )  # fmt: skip
 def test_nonsense_of_a_child_is_refused(change):
     header, data = pack_result(result())
     with pytest.raises(WireProblem):
-        unpack_result((json.dumps(json.loads(header) | change).encode(), data))
+        unpack_result((json.dumps(json.loads(header) | change).encode(), data), RESULT_ARGUMENTS)
 
 
 @pytest.mark.parametrize("text", [b"", b"{", b"null", b"[" * 10**5])
 def test_bytes_that_are_no_result_are_refused(text):
     with pytest.raises(WireProblem):
-        unpack_result((text, b""))
+        unpack_result((text, b""), RESULT_ARGUMENTS)
 
 
 @pytest.mark.parametrize("text", [b"{}", b'{"device": 1}', b"3", b""])
@@ -258,7 +265,9 @@ device.run(built, LaunchConfig(Dim3(1), Dim3(32)), (Argument("y", Direction.INOU
 
 @pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGKILL, signal.SIGTERM])
 def test_no_worker_outlives_its_parent(signal_number):
-    parent = subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    parent = subprocess.Popen(
+        [sys.executable, "-c", PARENT], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
     child = int(parent.stdout.readline())
     busy_since = time.monotonic()
     wait_until(lambda: cpu_seconds(child) > 0.3 or time.monotonic() - busy_since > 15)
