@@ -2,7 +2,8 @@
 
 Where both the student and the release changed a lesson, the newer text takes over the student's answers and the old
 file stays beside it as NAME.old.py. Where the two can't be merged the student's file stays as it is, and the newer text
-goes beside it as NAME.new.py. Everything else is replaced by the release's. Progress is no part of a release and is
+goes beside it as NAME.new.py. Everything else is replaced by the release's; what the release no longer holds goes,
+unless it was changed here. Progress is no part of a release and is
 never touched. Broken off at any point, the same command goes on: a student's file stays in its place until a merged one
 replaces it, and what waits to be merged lies in `.course/update`.
 
@@ -107,6 +108,8 @@ def shipped():
 def update_from(path):
     """Takes over a release, but for the lessons that the student changed: those of them that it renews have to wait."""
     files, as_shipped = read_release(path), shipped()
+    dropped = set(as_shipped) - set(files)
+    kept = {name.lower() for name in files}  # where case does not tell files apart, a renamed one is not to go
     for name in filter(is_answers, sorted(files)):
         target = ROOT / name
         if not target.exists():
@@ -118,10 +121,38 @@ def update_from(path):
         if old != new and (hashlib.sha256(new).hexdigest() != was or (WAITING / name).exists()):
             wait(name, new)
     last = (MANIFEST, "course_update.py", "course.py")
-    for name in sorted(files, key=lambda n: (n in last, n == "course.py", n)):
+    put([name for name in files if name not in last], files)
+    for name in sorted(dropped):
+        if name.lower() not in kept:
+            drop(name, as_shipped[name])
+    # The manifest comes after what it is needed for, so that a run that was broken off can be repeated.
+    put([name for name in last if name in files], files)
+
+
+def put(names, files):
+    """Writes those of a release's files that are not here already."""
+    for name in sorted(names, key=lambda n: (n == "course.py", n)):
         target = ROOT / name
         if not target.exists() or target.read_bytes() != files[name]:
             write(target, files[name])
+
+
+def drop(name, was):
+    """Removes a file that is as its release brought it, and the folders that this leaves empty."""
+    parts = PurePosixPath(name).parts
+    if PurePosixPath(name).is_absolute() or ".." in parts or NO_RELEASE_HOLDS & set(parts):
+        return
+    target = ROOT / name
+    if target.is_symlink() or not target.is_file() or hashlib.sha256(target.read_bytes()).hexdigest() != was:
+        return
+    target.unlink()
+    for compiled in (target.parent / "__pycache__").glob(target.stem + ".*.pyc"):
+        compiled.unlink()
+    for folder in (target.parent / "__pycache__", *target.parents):
+        if folder == ROOT or (folder.exists() and any(folder.iterdir())):
+            break
+        if folder.exists():
+            folder.rmdir()
 
 
 # --- in a git checkout

@@ -255,6 +255,63 @@ def test_update_of_a_checkout_merges_too(tmp_path):
         assert_renewed(mine)
 
 
+# --- what a release no longer holds
+
+OLD = ("grader/old.py", "docs/part/old.md", "lessons/09_old.py", "notes.md")
+
+
+@pytest.fixture
+def with_old_files(shipped):
+    """The course with more files of its release, one of them changed since, and one of the student's own beside them."""
+    manifest = json.loads((shipped / "MANIFEST.json").read_text())
+    for name in OLD:
+        (shipped / name).parent.mkdir(parents=True, exist_ok=True)
+        (shipped / name).write_text(name)
+        manifest[name] = hashlib.sha256(name.encode()).hexdigest()
+    (shipped / "MANIFEST.json").write_text(json.dumps(manifest))
+    (shipped / "notes.md").write_text("mine")
+    (shipped / "docs" / "mine.md").write_text("docs/part/old.md")
+    compiled = shipped / "grader" / "__pycache__"
+    compiled.mkdir(exist_ok=True)
+    (compiled / "old.cpython-311.pyc").write_bytes(b"")
+    return shipped
+
+
+def test_files_that_a_release_drops_go_with_their_empty_folders(with_old_files, tmp_path):
+    make_release(tmp_path / "r.zip", {**NEWER, "MANIFEST.json": "{}"})
+    done = run(with_old_files, "update", str(tmp_path / "r.zip"))
+    assert done.returncode == 0, done.stderr
+    assert not any((with_old_files / name).exists() for name in OLD[:3])
+    assert not list(with_old_files.rglob("old.cpython-311.pyc")) and not (with_old_files / "docs" / "part").exists()
+
+
+def test_what_was_changed_or_never_shipped_stays(with_old_files, tmp_path):
+    make_release(tmp_path / "r.zip", {**NEWER, "MANIFEST.json": "{}"})
+    (with_old_files / "lessons" / "09_old.py").write_text("an answer")
+    run(with_old_files, "update", str(tmp_path / "r.zip"))
+    assert (with_old_files / "notes.md").read_text() == "mine"
+    assert (with_old_files / "docs" / "mine.md").exists()
+    assert (with_old_files / "lessons" / "09_old.py").read_text() == "an answer"
+    assert (with_old_files / "progress.json").exists()
+
+
+@pytest.mark.parametrize("name", ["../outside.md", ".course/progress.json", ".venv/kept"])
+def test_no_manifest_makes_an_update_remove_what_is_no_part_of_a_release(with_old_files, tmp_path, name):
+    target = with_old_files / name
+    target.parent.mkdir(exist_ok=True)
+    target.write_text(name)
+    (with_old_files / "MANIFEST.json").write_text(json.dumps({name: hashlib.sha256(name.encode()).hexdigest()}))
+    make_release(tmp_path / "r.zip", NEWER)
+    load_update(with_old_files).main([str(tmp_path / "r.zip")])
+    assert target.read_text() == name
+
+
+def test_a_file_whose_name_only_changes_its_case_stays(with_old_files, tmp_path):
+    make_release(tmp_path / "r.zip", {**NEWER, "Grader/Old.py": "grader/old.py"})
+    load_update(with_old_files).main([str(tmp_path / "r.zip")])
+    assert (with_old_files / "grader" / "old.py").exists()
+
+
 # --- what an update leaves alone
 
 
