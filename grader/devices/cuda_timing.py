@@ -31,6 +31,8 @@ __all__ = ["PairTimer"]
 MOST_COPIES = 64
 MOST_COPY_BYTES = 8 << 30  # of all copies of the buffers together
 PILOTS = 5
+LENGTHENINGS = 3
+LONGER = 1.5  # than ten empty launches, so that no sample falls short of them
 LEAST_FLUSH_BYTES = 64 << 20
 BLOCK = 256  # threads of the kernels that prepare; a grid of eight blocks an SM fills any GPU
 BLOCKS_PER_SM = 8
@@ -193,34 +195,39 @@ class PairTimer:
         for count in _counting():
             if count >= plan.warm_up and (time.monotonic() - start) * 1e3 >= plan.warm_up_ms:
                 return
-            for position, arm in enumerate((count % 2, 1 - count % 2)):
-                self._launch(arm, position, count)
-            self._cp.cuda.runtime.deviceSynchronize()
+            self._sample_unmeasured(count)
 
     def _lengthen(self) -> None:
-        """Where a launch is short beside an empty one, a sample becomes a graph of several over buffers of their own."""
-        if len(self._copies) > 1:
-            return
+        """Where a launch is short beside an empty one, a sample becomes a graph of several over buffers of their own.
+
+        In a graph a launch costs less than alone, so that the first number of copies may still be too small.
+        """
+        each = 2 * sum(row.image.nbytes for row in self._copies[0].rows)
+        most = max(1, min(MOST_COPIES, MOST_COPY_BYTES // max(each, 2 * GUARD_BYTES)))
+        for _ in range(LENGTHENINGS):
+            floor, shortest = self._pilots()
+            count = len(self._copies)
+            if shortest >= FLOORS * floor or count == most:
+                return
+            count = min(most, math.ceil(LONGER * count * FLOORS * floor / shortest))
+            self._copies += [Buffers(self._cp, self._pair.arguments) for _ in range(count - len(self._copies))]
+            self._starts = [self._graph(index) for index in (BASELINE, STUDENT)]
+            self._sample_unmeasured(0)
+
+    def _pilots(self) -> tuple[float, float]:
+        """Medians of an empty launch and of the shorter arm's samples."""
         times = np.zeros((PILOTS, 2))
         for row in times:
-            for arm in (BASELINE, STUDENT):
-                self._launch(arm, arm, 0)
-            self._cp.cuda.runtime.deviceSynchronize()
+            self._sample_unmeasured(0)
             row[:] = self._elapsed(0), self._elapsed(1)
         floor = float(np.median([self._floor() for _ in range(PILOTS)]))
-        shortest = float(np.median(times, axis=0).min())
-        if shortest >= FLOORS * floor:
-            return
-        # In a graph a launch costs less than alone: twice as many as the lone times ask for.
-        wanted = math.ceil(2 * FLOORS * floor / shortest)
-        each = 2 * sum(row.image.nbytes for row in self._copies[0].rows)
-        count = max(1, min(wanted, MOST_COPIES, MOST_COPY_BYTES // max(each, 2 * GUARD_BYTES)))
-        if count > 1:
-            self._copies += [Buffers(self._cp, self._pair.arguments) for _ in range(count - 1)]
-            self._starts = [self._graph(index) for index in (BASELINE, STUDENT)]
-            for position, arm in enumerate((BASELINE, STUDENT, BASELINE, STUDENT)):
-                self._launch(arm, position % 2, 0)
-            self._cp.cuda.runtime.deviceSynchronize()
+        return floor, float(np.median(times, axis=0).min())
+
+    def _sample_unmeasured(self, nonce: int) -> None:
+        """Both arms, one after the other; which comes first follows from the nonce."""
+        for position in range(2):
+            self._launch((position + nonce) % 2, position, nonce)
+        self._cp.cuda.runtime.deviceSynchronize()
 
     def _direct(self, arm: int) -> Callable[[], None]:
         function, config = self._functions[arm], self._arms[arm].config

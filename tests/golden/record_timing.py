@@ -26,16 +26,16 @@ sys.path.insert(0, str(ROOT))
 # part -> seconds it gets at most; in the order of what would be missed most.
 PARTS = {
     "machine": 30,
+    "profiler": 45,
+    "limits": 60,
     "aa_idle": 75,
     "aa_neighbour": 60,
-    "slower_idle": 75,
-    "slower_neighbour": 60,
+    "slower_idle": 70,
+    "slower_neighbour": 55,
+    "attacks": 75,
     "threshold": 25,
     "reversed": 20,
     "durations": 30,
-    "limits": 60,
-    "attacks": 75,
-    "profiler": 45,
     "course": 480,
 }
 ALONE = ("course",)  # only where it is asked for, and into a file of its own

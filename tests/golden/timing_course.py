@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from grader.answers import submit
-from grader.devices import Device
+from grader.devices import CASE_BUDGET, Device
 from grader.exercises import exercise
 from grader.model import GoalState, Report, Submission, Unreadable, ValueAnswer
 from grader.notebook import read_notebook
@@ -127,6 +127,59 @@ def agreement(rows: list[dict]) -> dict:
     }  # fmt: skip
 
 
+RACY = """extern "C" __global__ void solve(const float* x, float* y, int n) {
+    __shared__ float tile[256];
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i <= n) tile[threadIdx.x] = x[i];
+    y[i] = tile[255 - threadIdx.x];
+}"""
+
+
 def profiler(end: float) -> dict:
-    """Nsight's counters beside simt's, and compute-sanitizer's findings, for one right and one wrong kernel."""
-    return {"summary": {}}
+    """Nsight's counters beside simt's, and compute-sanitizer's findings, with what the tools print word for word."""
+    from grader import ncu
+    from grader.worker.wire import Launch
+
+    found: dict = {"counters": {}, "findings": {}, "said": {}}
+    real, texts = ncu._run, found["said"]
+
+    def run(command, launch: Launch) -> str:
+        said = real(command, launch)
+        texts[f"{Path(command[0]).name} {launch.compiled.kernel} {' '.join(command[1:4])}"] = said[:8000]
+        return said
+
+    ncu._run = run
+    with _devices("simulator") as (simulator,):
+        for name, text in (("tiling.gemm_tiled", None), ("selftest.map", RACY)):
+            launch, counters = _launch(name, text, simulator)
+            try:
+                found["counters"][name] = [asdict(row) for row in ncu.compared(counters, ncu.profile(launch))]
+            except ncu.ToolMissing as missing:
+                found["counters"][name] = str(missing)
+            for tool in ncu.CHECKS:
+                try:
+                    found["findings"][f"{name} {tool}"] = [asdict(finding) for finding in ncu.sanitize(launch, tool)]
+                except ncu.ToolMissing as missing:
+                    found["findings"][f"{name} {tool}"] = str(missing)
+    return {"summary": {"counters": str(found["counters"])[:600], "findings": str(found["findings"])[:600]}} | found
+
+
+def _launch(name: str, text: str | None, simulator: Device):
+    """The measured case of an exercise as a launch for the GPU, and simt's counters of it."""
+    from grader.compile import compile_text
+    from grader.model import Compiled, KernelAnswer
+    from grader.notebook.literals import launch_config, launch_spec
+    from grader.preparing import prepare_case
+    from grader.worker.wire import Launch
+
+    row = exercise(name)
+    assert isinstance(row.answer, KernelAnswer)
+    solved = read_notebook(ROOT / "solutions" / f"{row.lesson}.py").answers[name] if text is None else None
+    source = text or (solved.source if isinstance(solved, Submission) else "")
+    case = next(case for case in row.cases if case.measured)
+    config = launch_config(launch_spec(row.answer.default_launch), case.sizes)
+    arguments = prepare_case(row, case).arguments
+    built = [compile_text(source, row.answer.kernel, arch) for arch in (simulator.arch, "sm_90")]
+    assert isinstance(built[0], Compiled) and isinstance(built[1], Compiled)
+    counters = simulator.run(built[0], config, arguments).counters
+    return Launch(built[1], config, arguments, CASE_BUDGET, False, None), counters

@@ -35,7 +35,12 @@ class FakeCupy:
         clock_mhz: of each stamp in turn; the last one stays.
     """
 
-    def __init__(self, kernels: dict[bytes, Callable[..., float]], floor_ns: float = 3000.0, clock_mhz: Sequence[float] = (1980.0,)):
+    def __init__(
+        self,
+        kernels: dict[bytes, Callable[..., float]],
+        floor_ns: float = 3000.0,
+        clock_mhz: Sequence[float] = (1980.0,),
+    ):
         self.now_ns, self.floor_ns, self.clocks = 0.0, floor_ns, list(clock_mhz)
         self._captured: list[Callable[[], None]] | None = None
         fake = self

@@ -76,10 +76,10 @@ def test_every_launch_sees_new_inputs_and_poison_and_both_halves_the_same(monkey
 
 
 def test_a_short_kernel_is_timed_by_several_copies_at_once(monkeypatch):
-    trace = cuda(monkeypatch, kernel(5000.0), kernel(4000.0)).time(pair(), PLAN)
+    trace = cuda(monkeypatch, kernel(25_000.0), kernel(20_000.0)).time(pair(), PLAN)
     statistics = statistics_of([trace])
-    assert statistics.copies == 15  # twice ten floors of 3 µs in launches of 4 µs
-    assert statistics.ratio == pytest.approx(1.25) and statistics.student_ns == pytest.approx(4000.0)
+    assert statistics.copies == 3  # one and a half times ten floors of 3 µs in launches of 20 µs
+    assert statistics.ratio == pytest.approx(1.25) and statistics.student_ns == pytest.approx(20_000.0)
 
 
 def test_clocks_are_those_of_the_two_halves(monkeypatch):
@@ -109,7 +109,7 @@ def test_checked_launches_are_verified_against_contents_made_again(monkeypatch, 
 
     row = replace(exercise("selftest.map"), timed=Timed({"n": N}))
     spec = launch_spec({"grid": "ceil_div(n, 256)", "block": 256})
-    device = cuda(monkeypatch, kernel(4000.0), kernel(4000.0, spoil=spoil))
+    device = cuda(monkeypatch, kernel(2e4), kernel(2e4, spoil=spoil))
     found, prepared = timed_pair(row, timed_case(row), (compiled("base"), spec), (compiled("student"), spec))
     trace = device.time(replace(found, tools=TOOLS), PLAN)
     assert len(trace.checked) in (4, 5) and any(launch.copy for launch in trace.checked)
