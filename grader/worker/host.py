@@ -235,6 +235,12 @@ class WorkerDevice:
         self._child = child
 
 
+def _guarded(worker: WorkerDevice, name: str) -> Device:
+    from grader.worker.health import Guarded, mark_file
+
+    return Guarded(worker, mark_file(name))
+
+
 @cache
 def _warm(name: str) -> WorkerDevice:
     import atexit
@@ -257,7 +263,7 @@ def warm_device(name: str | None = None) -> Device:
     if chosen == DEFAULT:
         return _warm(DEFAULT)
     _warm(chosen).start()
-    return Checked(_warm(chosen), _warm(DEFAULT))
+    return Checked(_guarded(_warm(chosen), chosen), _warm(DEFAULT))
 
 
 @contextlib.contextmanager
@@ -268,7 +274,7 @@ def fresh_device(name: str | None = None) -> Iterator[Device]:
     chosen = check_name(name)
     workers = [WorkerDevice(device) for device in dict.fromkeys((chosen, DEFAULT))]
     try:
-        yield workers[0] if chosen == DEFAULT else Checked(*workers)
+        yield workers[0] if chosen == DEFAULT else Checked(_guarded(workers[0], chosen), workers[1])
     finally:
         for worker in workers:
             worker.close()

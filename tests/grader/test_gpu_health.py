@@ -1,0 +1,139 @@
+"""A GPU after its workers were lost, with a fake GPU: the next answer is right, or the GPU is left alone."""
+
+import json
+
+import numpy as np
+import pytest
+
+from grader.answers import submit
+from grader.devices import DeviceLost, DeviceMissing
+from grader.devices.checked import Checked
+from grader.exercises import exercise
+from grader.hidden import NO_SEEDS
+from grader.model import Verdict
+from grader.pipeline import grade
+from grader.worker.health import MOST_FAILURES, Guarded, Mark, MarkFile, probe
+from simt.diagnostics import diagnose
+from simt.events import Status
+from tests.grader.fake import FakeDevice
+
+MAP = exercise("selftest.map")
+HONEST = """extern "C" __global__ void solve(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i] * x[i] + 1.0f;
+}
+"""
+
+
+class FakeGpu(FakeDevice):
+    """A worker whose process is lost as `losses` says, one a launch; a new process starts clean unless it is broken."""
+
+    def __init__(self, losses=(), broken=()):
+        super().__init__(answer, name="gpu", capabilities=frozenset({"timing", "cuda", "sm_80"}))
+        self.losses, self.broken = list(losses), list(broken)
+        self.started, self.probes = 1, 0
+        self.dirty = False
+
+    def run(self, compiled, config, arguments, budget=None, *, want_writers=False):
+        probing = compiled.kernel == "probe"
+        self.probes += probing
+        if self.dirty or (probing and self.broken and self.broken.pop(0)):
+            raise DeviceLost("child ended with SIGKILL")
+        if not probing and (loss := self.losses.pop(0) if self.losses else None):
+            self.dirty = True
+            if loss == "illegal address":
+                self.status, self.findings = Status.STOPPED, (diagnose("memcheck.global.read-oob", loss),)
+                try:
+                    return super().run(compiled, config, arguments)
+                finally:
+                    self.status, self.findings = Status.OK, ()
+            raise DeviceLost(loss, timed_out=loss == "endless kernel")
+        return super().run(compiled, config, arguments)
+
+    def close(self):
+        self.started, self.dirty = self.started + 1, False
+
+
+def answer(x, y, n):
+    if x.dtype == np.uint32:
+        return {"y": x * np.uint32(2654435761) + np.arange(n, dtype=np.uint32)}
+    return {"y": x * x + np.float32(1)}
+
+
+def simulator():
+    return FakeDevice(answer, name="simulator")
+
+
+@pytest.fixture
+def mark(tmp_path):
+    return MarkFile(tmp_path / "state" / "gpu.json")
+
+
+def graded(gpu):
+    return grade(submit(MAP, HONEST), MAP, Checked(gpu, simulator()), hidden=NO_SEEDS)
+
+
+LOSSES = [
+    ("child ended with SIGKILL", Verdict.INTERNAL_ERROR),
+    ("illegal address", Verdict.MEMORY_FAULT),
+    ("endless kernel", Verdict.TIMEOUT),
+]
+
+
+@pytest.mark.parametrize(("loss", "verdict"), LOSSES)
+def test_a_loss_costs_one_submission_and_leaves_the_next_right(loss, verdict, mark):
+    gpu = FakeGpu([loss])
+    first = graded(Guarded(gpu, mark))
+    assert (first.verdict, first.score) == (verdict, 0) and (first.message or first.diagnostics)
+    assert graded(Guarded(gpu, mark)).verdict is Verdict.PASS and gpu.probes == 1
+    assert mark.read() == Mark() and not mark.path.exists()
+
+
+def test_a_worker_is_never_used_again_after_an_error(mark):
+    gpu = FakeGpu(["illegal address"])
+    graded(Guarded(gpu, mark))
+    assert not gpu.dirty and gpu.started > 1
+
+
+def test_nothing_is_examined_while_all_is_well(mark):
+    gpu, examined = FakeGpu(), []
+    device = Guarded(gpu, mark, lambda worker: examined.append(worker) or "")
+    assert graded(device).verdict is Verdict.PASS and examined == []
+
+
+def test_two_failed_probes_are_survived(mark):
+    gpu = FakeGpu(["endless kernel"], broken=[True, True, False])
+    device = Guarded(gpu, mark)
+    graded(device)
+    assert graded(device).verdict is Verdict.PASS and mark.read() == Mark()
+
+
+def test_three_failed_probes_mark_the_gpu_down_for_every_process(mark):
+    gpu = FakeGpu(["endless kernel"], broken=[True] * MOST_FAILURES)
+    device = Guarded(gpu, mark)
+    graded(device)
+    for other in (device, Guarded(FakeGpu(), mark)):
+        with pytest.raises(DeviceMissing, match="marked down since 2.*SIGKILL.*3 times in a row"):
+            other.capabilities  # noqa: B018
+    assert json.loads(mark.path.read_text())["failures"] == MOST_FAILURES
+
+
+def test_looking_again_takes_the_mark_away(mark):
+    mark.write(Mark(True, MOST_FAILURES, "2030-01-01", "fell off the bus"))
+    assert "marked down" in Guarded(FakeGpu(broken=[True] * 9), mark).look_again()
+    assert Guarded(FakeGpu(), mark).look_again() == "" and not mark.path.exists()
+
+
+def test_a_mark_that_cannot_be_read_asks_for_a_look(mark):
+    mark.path.parent.mkdir()
+    mark.path.write_text("{")
+    assert mark.read().suspect
+    assert graded(Guarded(FakeGpu(), mark)).verdict is Verdict.PASS and not mark.path.exists()
+
+
+def test_a_wrong_answer_of_the_probe_is_a_failure():
+    wrong = FakeDevice(lambda x, y, n: {"y": x}, name="gpu")
+    assert probe(wrong) == "the probe kernel gave a wrong answer"
+    stopped = FakeDevice(answer, findings=(diagnose("memcheck.null", "null"),), status=Status.STOPPED)
+    assert "null" in probe(stopped)
+    assert probe(FakeGpu()) == ""
