@@ -9,11 +9,22 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from simt.codegen import async_copies, control, division, matrix_ops, matrix_products, mbarriers, memory_access, warp_level
+from simt.codegen import (
+    async_copies,
+    control,
+    division,
+    matrix_ops,
+    matrix_products,
+    mbarriers,
+    memory_access,
+    warp_level,
+    wgmma,
+)
 from simt.codegen.definedness import check_use, follow
 from simt.codegen.emitter import I32, I64
 from simt.codegen.plan import Plan, is_synchronising
 from simt.codegen.pure import lower_pure
+from simt.codegen.wgmma_registers import watch
 from simt.codegen.writer import PTR, Writer
 from simt.engine.state import Exit, Thread, Warp
 from simt.ptx.cfg import Block as BasicBlock
@@ -23,7 +34,7 @@ __all__ = ["lower"]
 
 STRUCTURAL = (
     memory_access.HANDLERS | warp_level.HANDLERS | control.HANDLERS | async_copies.HANDLERS | mbarriers.HANDLERS
-    | matrix_ops.HANDLERS | matrix_products.HANDLERS | division.HANDLERS
+    | matrix_ops.HANDLERS | matrix_products.HANDLERS | division.HANDLERS | wgmma.HANDLERS
 )
 
 
@@ -58,6 +69,8 @@ class _Flow:
             if doubt and not w.b.block.is_terminated:
                 check_use(w, instruction)
                 follow(w, instruction)
+            if self.plan.states and not w.b.block.is_terminated:
+                watch(w, instruction)
         last = block.terminator
         if last is None or last.guard is None:
             return

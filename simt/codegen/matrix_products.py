@@ -16,7 +16,7 @@ from simt.codegen.plan import SiteInfo
 from simt.codegen.prepare import Unsupported
 from simt.codegen.writer import Writer, vector
 from simt.engine.state import Access
-from simt.isa.fragments import Fragment, fragment, is_ldmatrix, pieces, shape_of, wmma_fragment
+from simt.isa.fragments import ELEMENT_BYTES, Fragment, fragment, is_ldmatrix, pieces, shape_of, wmma_fragment
 from simt.ptx.syntax import Address, Instruction, Operand
 from simt.ptx.types import TYPES
 
@@ -54,7 +54,7 @@ def _product(w: Writer, instruction: Instruction) -> None:
     if len(instruction.operands) != 4:
         raise Unsupported(f"`{instruction.opcode}` with {len(instruction.operands)} operands", instruction)
     make = fragment if instruction.name == "mma" else wmma_fragment
-    shape, types = shape_of(instruction.mods), [mod for mod in instruction.mods if mod in TYPES]
+    shape, types = shape_of(instruction.mods), [mod for mod in instruction.mods if mod in ELEMENT_BYTES]
     d_type, a_type, b_type, c_type = types if len(types) == 4 else (types[0], "f16", "f16", types[1])
     held = [make(*row) for row in (("a", shape, a_type), ("b", shape, b_type), ("c", shape, c_type), ("d", shape, d_type))]
     a, b, c, d = held

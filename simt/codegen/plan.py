@@ -10,6 +10,7 @@ from simt.codegen.merge import merge_shared_loads
 from simt.codegen.prepare import prepare
 from simt.codegen.uniform import Uniformity, analyse, row_specials, waiting_loops
 from simt.codegen.well_formed import check_function
+from simt.codegen.wgmma_registers import products_registers
 from simt.engine.state import GLOBAL_BASE, PARAM_WINDOW
 from simt.ptx.cfg import Cfg, Loop, build
 from simt.ptx.lines import call_line, student_line
@@ -22,7 +23,7 @@ __all__ = ["WHOLE_WARP", "Placed", "Plan", "SiteInfo", "make_plan"]
 
 MODULE_BASE = GLOBAL_BASE - (1 << 44)  # module variables lie below the buffers
 MODULE_GAP = 1 << 20
-WHOLE_WARP = frozenset(["ldmatrix", "stmatrix", "movmatrix", "mma", "wmma"])  # all 32 lanes take part
+WHOLE_WARP = frozenset(["ldmatrix", "stmatrix", "movmatrix", "mma", "wmma", "wgmma"])  # all 32 lanes take part
 SYNCHRONISING = frozenset(["shfl", "vote", "match", "redux", "elect", *WHOLE_WARP])
 
 
@@ -80,13 +81,21 @@ class Plan:
     doubtful: frozenset[str] = frozenset()  # registers that may hold nothing that was ever written
     undefined: dict[str, int] = field(default_factory=dict)  # their masks' offsets, at the start of the register file
     undefined_bytes: int = 0
+    states: dict[str, int] = field(default_factory=dict)  # registers of wgmma: where their states lie, behind the masks
     seeds: frozenset[int] = frozenset()  # ids of loads that only guess what a compare-and-swap then verifies
     loop_cost: dict[int, int] = field(default_factory=dict)  # loop header -> instructions of one round
 
     @property
     def is_asynchronous(self) -> bool:
         """Whether copies go on beside the program."""
-        return any(i.name in ("cp", "mbarrier") for block in self.cfg.blocks for i in block.instructions)
+        return self.has_warpgroups or any(
+            i.name in ("cp", "mbarrier") for block in self.cfg.blocks for i in block.instructions
+        )
+
+    @property
+    def has_warpgroups(self) -> bool:
+        """Whether warps multiply together: wgmma."""
+        return any(i.name == "wgmma" for block in self.cfg.blocks for i in block.instructions)
 
     @property
     def spins(self) -> bool:
@@ -187,7 +196,9 @@ def _place_registers(plan: Plan) -> None:
     plan.register_bytes = _align(offset, 64)
     plan.doubtful = doubtful(plan.cfg, plan.live)
     plan.undefined = {name: 4 * index for index, name in enumerate(sorted(plan.doubtful))}
-    plan.undefined_bytes = _align(4 * len(plan.undefined), 64)
+    watched = sorted(products_registers(plan.cfg)) if plan.has_warpgroups else []
+    plan.states = {name: 4 * (len(plan.undefined) + index) for index, name in enumerate(watched)}
+    plan.undefined_bytes = _align(4 * (len(plan.undefined) + len(plan.states)), 64)
 
 
 def _align(offset: int, alignment: int) -> int:

@@ -39,8 +39,9 @@ def _kinds(instruction: Instruction) -> list[tuple[str, int]]:
     if name in _ARITHMETIC and is_float:
         packed = 2 if mods[-1].endswith("x2") else 1
         kinds.append(("flops", packed * (2 if name in ("fma", "mad") else 1)))
-    if name == "mma" or (name == "wmma" and mods[0] == "mma"):
+    if name == "mma" or mods[:1] in (("mma",), ("mma_async",)):
         m, n, k = shape_of(mods)
+        m = 16 if name == "wgmma" else m  # of one warp
         kinds += [("tensor_instructions", tensor_instructions(name, mods)), ("flops", 2 * m * n * k // 32)]
     return kinds
 

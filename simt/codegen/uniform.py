@@ -25,7 +25,9 @@ _UNIFORM_SPECIALS = frozenset(
     "%nwarpid", "%smid", "%nsmid", "%gridid", "%dynamic_smem_size", "%total_smem_size", "%aggr_smem_size", "%warpid",
     "%cluster_ctarank", "%cluster_nctarank", "%is_explicit_cluster",
 }
-_VARYING = frozenset(["atom", "shfl", "match", "elect", "activemask", "call", "ldmatrix", "movmatrix", "mma", "wmma", "mbarrier"])
+_VARYING = frozenset([
+    "atom", "shfl", "match", "elect", "activemask", "call", "ldmatrix", "movmatrix", "mma", "wmma", "wgmma", "mbarrier",
+])  # fmt: skip
 _ORDERED = frozenset(["volatile", "relaxed", "acquire", "mmio"])
 
 

@@ -61,6 +61,7 @@ class Writer:
         self.values: dict[str, ir.Value] = {}
         self.dirty: dict[str, None] = {}
         self.masks: dict[str, ir.Value] = {}  # undefined lanes of doubtful registers set in this block
+        self.states: dict[str, ir.Value] = {}  # states of registers of wgmma set in this block
         self.wide: dict[ir.Value, ir.Value] = {}  # 64-bit addresses of 32-bit ones, within a block
         self.mask: ir.Value = ir.Constant(I32, 0xFFFFFFFF)
         self.lane_mask: ir.Value | None = None  # the mask as <32 x i1>, None in full code
@@ -121,7 +122,7 @@ class Writer:
 
     def enter_block(self, mask: ir.Value | None) -> None:
         """Forgets values of the block before; `mask` are the running lanes of masked code."""
-        self.values, self.dirty, self.wide, self.masks = {}, {}, {}, {}
+        self.values, self.dirty, self.wide, self.masks, self.states = {}, {}, {}, {}, {}
         if mask is not None:
             self.mask = mask
             self.lane_mask = self.b.bitcast(mask, vector(I1))
@@ -131,7 +132,8 @@ class Writer:
         for name in self.dirty:
             if name in live_out:
                 self._store(name, self.values[name])
-
+        for name, state in self.states.items():
+            self.b.store(state, self.at(self.registers, self.plan.states[name]))
         for name, bits in self.masks.items():
             place = self.at(self.registers, self.plan.undefined[name])
             if self.masked:

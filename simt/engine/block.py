@@ -16,6 +16,7 @@ from simt.engine.native import native
 from simt.engine.races import start_races
 from simt.engine.records import Ptr, b1, i32, i64, u8, u32, u64, void
 from simt.engine.state import Access, Barrier, Block, CheckBit, Exit, Thread, Warp, WarpStatus
+from simt.engine.wgmma_rules import end_warpgroups, start_warpgroups
 
 __all__ = ["Outcome", "run_blocks", "start_block", "start_warps"]
 
@@ -75,6 +76,8 @@ def start_block(block: Ptr[Block], linear: i64) -> void:
         start_races(block, words)
     if not is_null(block.flights):
         start_copies(block)
+    if not is_null(block.readings):
+        start_warpgroups(block)
     if launch.local_bytes > 0:
         lanes = i64(block.n_warps) * 32
         memset(block.local, 255, lanes * launch.local_bytes)
@@ -353,6 +356,8 @@ def run_block(block: Ptr[Block]) -> i32:
             return Outcome.STOPPED
     if not is_null(block.bulks):
         land_everything(block)
+    if not is_null(block.readings):
+        end_warpgroups(block)
     return Outcome.FINISHED
 
 

@@ -28,6 +28,7 @@ class Why(enum.IntEnum):
     WAIT_BEFORE_COMMIT = 2  # it waited, and committed the copy only then
     BULK = 4  # nobody looked at the mbarrier of the bulk copy since
     WAIT_LEFT_IT = 3  # its wait left so many of the latest groups in flight
+    PRODUCT = 5  # no copy: a wgmma that still reads there
 
 
 @native

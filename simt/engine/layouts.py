@@ -6,7 +6,7 @@ import enum
 
 from simt.engine.records import Array, Record, i32, u8, u16
 
-__all__ = ["MOST_ELEMENTS", "MOST_PIECES", "Element", "Layout"]
+__all__ = ["MOST_ELEMENTS", "MOST_PIECES", "Element", "Layout", "Product"]
 
 MOST_ELEMENTS = 512  # 16 elements a lane
 MOST_PIECES = 512  # 16 requests
@@ -21,6 +21,8 @@ class Element(enum.IntEnum):
     S8 = 5
     U8 = 6
     S32 = 7
+    E4M3 = 8
+    E5M2 = 9
 
 
 class Layout(Record):
@@ -38,3 +40,19 @@ class Layout(Record):
     stored: Array[u16, 512]  # and in memory, run by run
     major: Array[u8, 512]  # where each piece starts: which run, and where in it
     minor: Array[u8, 512]
+
+
+class Product(Record):
+    """What one `wgmma.mma_async` multiplies, fixed where it stands."""
+
+    n: i32  # columns of D
+    a_kind: i32
+    b_kind: i32
+    d_kind: i32
+    element_bytes: i32  # of A and B
+    a_is_shared: i32
+    a_transposed: i32  # rows run fastest in shared memory, not k
+    b_transposed: i32
+    negates_a: i32
+    negates_b: i32
+    saturates: i32

@@ -20,6 +20,7 @@ from simt.engine.segments import scope_of
 from simt.engine.shadow import shadow_read, shadow_write
 from simt.engine.state import CheckBit, Scope, Site, Warp
 from simt.engine.tracing import note_writers, trace_one, trace_request
+from simt.engine.wgmma_rules import overwrite_reading
 
 __all__ = ["load", "load_uniform", "store"]
 
@@ -81,8 +82,11 @@ def store(warp: Ptr[Warp], site: Ptr[Site], mask: u32, addresses: Ptr[u64], data
     checks = warp.block.launch.checks
     if checks & WATCHED:
         scope = scope_of(site, addresses[trailing_zeros(mask)])
-        if checks & CheckBit.FLIGHTS and scope == Scope.SHARED and warp.block.n_flying != 0:
-            touch_flights(warp, site, mask)
+        if checks & CheckBit.FLIGHTS and scope == Scope.SHARED:
+            if warp.block.n_flying != 0:
+                touch_flights(warp, site, mask)
+            if not is_null(warp.block.readings):
+                overwrite_lanes(warp, site, mask)
         if checks & SHADOWED:
             shadow_write(warp, site, mask, scope)
         if checks & RACES:
@@ -91,6 +95,17 @@ def store(warp: Ptr[Warp], site: Ptr[Site], mask: u32, addresses: Ptr[u64], data
         memcpy(host, data, 128)
     else:
         scatter(site, mask, host, data)
+
+
+@native
+def overwrite_lanes(warp: Ptr[Warp], site: Ptr[Site], mask: u32) -> void:
+    """A store to shared memory, which `place` accepted, where products of warpgroups may read."""
+    lanes = mask
+    while lanes != 0:
+        lane = trailing_zeros(lanes)
+        lanes &= lanes - 1
+        offset = site.aim_offset + u64(site.pattern[lane])
+        overwrite_reading(warp, site, u32(1) << lane, offset, u64(access_bytes(site)))
 
 
 @native

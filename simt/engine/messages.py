@@ -18,11 +18,12 @@ from simt.engine.messages_mbarriers import MBARRIERS
 from simt.engine.messages_memory import MEMORY
 from simt.engine.messages_races import RACES, early_read
 from simt.engine.messages_sync import SYNC
+from simt.engine.messages_wgmma import WGMMA
 from simt.engine.view import Found, LaunchView
 
 __all__ = ["LaunchView", "diagnostics"]
 
-WORDS = {**MEMORY, **RACES, **SYNC, **ASYNC, **MBARRIERS}
+WORDS = {**MEMORY, **RACES, **SYNC, **ASYNC, **MBARRIERS, **WGMMA}
 # A finding that names the cause makes these between the same two lines redundant.
 IMPLIES = {
     "racecheck.global.RMW": ("racecheck.global.RW", "racecheck.global.WW"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from simt.diagnostics import Diagnostic
 from simt.engine.flying import Why
 from simt.engine.messages_memory import told, who
+from simt.engine.messages_wgmma import overwritten_operand
 from simt.engine.view import Found, LaunchView
 
 __all__ = ["ASYNC"]
@@ -55,6 +56,8 @@ def _uncommitted(view: LaunchView, found: Found) -> Diagnostic:
 
 
 def _overwritten(view: LaunchView, found: Found) -> Diagnostic:
+    if found.low == Why.PRODUCT:
+        return overwritten_operand(view, found)
     message = (
         f"{who(view, found)} stores to {_place(view, found)} while {_copy(view, found)} that fills it is still in flight: either "
         "may come last"

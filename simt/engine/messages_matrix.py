@@ -6,12 +6,13 @@ from simt.diagnostics import Diagnostic
 from simt.engine.matrix import IS_RULE
 from simt.engine.messages_memory import more, told, who
 from simt.engine.messages_sync import lanes_in_words
+from simt.engine.messages_wgmma import past_shared
 from simt.engine.view import Found, LaunchView
 from simt.isa.fragments import ELEMENT_BYTES
 
 __all__ = ["MATRIX", "is_matrix"]
 
-_NAMES = ("ldmatrix", "stmatrix", "movmatrix", "mma", "wmma")
+_NAMES = ("ldmatrix", "stmatrix", "movmatrix", "mma", "wmma", "wgmma")
 ROW_BYTES = 16
 POINTER_BYTES = 32
 
@@ -74,4 +75,6 @@ def missing_lanes(view: LaunchView, found: Found) -> Diagnostic:
     return told(view, found, message, help=help)
 
 
-MATRIX = {"memcheck.misaligned": misaligned_matrix, "synccheck.mask": missing_lanes}
+MATRIX = {
+    "memcheck.misaligned": misaligned_matrix, "synccheck.mask": missing_lanes, "memcheck.shared.read-oob": past_shared,
+}  # fmt: skip

@@ -17,6 +17,17 @@ MOST = 512  # elements of the largest operand, 32 × 16; of an accumulator 256
 TF32_BITS = 0xFFFFE000  # tensor cores do not look at the 13 low bits of a tf32
 
 
+@native
+def f32_of_e4m3(code: u32) -> f32:
+    """Sign, 4 bits of exponent with bias 7, 3 of mantissa; no infinity, all bits set is NaN."""
+    sign = (code & 0x80) << 24
+    if code & 0x7F == 0x7F:
+        return f32_of_bits(u32(0x7FC00000))
+    if code & 0x78 == 0:
+        return f32_of_bits(sign | bits_of_f32(f32(code & 7) * 0.001953125))
+    return f32_of_bits(sign | (((code & 0x7F) << 20) + (120 << 23)))
+
+
 @inlined
 @native
 def float_at(kind: i32, at: Ptr[u8]) -> f32:
@@ -27,13 +38,19 @@ def float_at(kind: i32, at: Ptr[u8]) -> f32:
         return f32_of_bits(u32(cast(Ptr[u16], at)[0]) << 16)
     if kind == Element.TF32:
         return f32_of_bits(cast(Ptr[u32], at)[0] & TF32_BITS)
+    if kind == Element.E5M2:
+        return f32_of_f16(u16(at[0]) << 8)
+    if kind == Element.E4M3:
+        return f32_of_e4m3(u32(at[0]))
     return cast(Ptr[f32], at)[0]
 
 
 @inlined
 @native
 def place_in(layout: Ptr[Layout], element: i32, lane: i32) -> i32:
-    """Byte of a fragment's registers, for elements of 2 bytes and more."""
+    """Byte of a fragment's registers."""
+    if layout.element_bytes == 1:
+        return (element // 4 * 32 + lane) * 4 + element % 4
     if layout.element_bytes == 2:
         return (element // 2 * 32 + lane) * 4 + element % 2 * 2
     return (element * 32 + lane) * layout.element_bytes

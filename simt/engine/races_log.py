@@ -13,7 +13,7 @@ from simt.engine.races_shared import OTHER_LANES, make_id, read_shared, sweep_re
 from simt.engine.records import Ptr, Record, b1, i32, i64, u32, u64, void
 from simt.engine.state import Block, Site, Warp
 
-__all__ = ["LOG_ENTRIES", "LogEntry", "keep_read", "keep_uniform_read", "shared_write_comes"]
+__all__ = ["LOG_ENTRIES", "LogEntry", "keep", "keep_read", "keep_uniform_read", "shared_write_comes"]
 
 LOG_ENTRIES = 4096  # reads of one block and epoch; with more the shadow is told at once
 

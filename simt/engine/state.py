@@ -307,6 +307,7 @@ class Block(Record):
     n_flying: i64
     mbarriers: Ptr[MBarrier]  # one for each 8 bytes of shared memory
     bulks: Ptr[Bulk]  # a ring
+    readings: Ptr[u32]  # per 16 bytes of shared memory the product that reads them, null without wgmma
     first_bulk: u32
     next_bulk: u32
     # Reads of shared memory that racecheck looks at when a write comes (`races_log`).
@@ -358,6 +359,12 @@ class Warp(Record):
     awaits: u32  # offset + 1 of the mbarrier it waits at, 0 for none
     awaits_site: i32
     spared: i64  # fuel that a turn cut short by waiting did not use
+    # Products of warpgroups; see `simt.engine.wgmma_rules`.
+    fences: u32
+    product_commits: u32
+    products_done: u32  # groups waited for
+    products: u32
+    product_site: i32  # of the latest
 
 
 ATOMIC_CODES = {

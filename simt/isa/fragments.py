@@ -23,7 +23,8 @@ __all__ = [
 ]
 
 LANES = 32
-ELEMENT_BYTES = {"f16": 2, "bf16": 2, "tf32": 4, "f32": 4, "f64": 8, "s8": 1, "u8": 1, "s32": 4}
+ELEMENT_BYTES = {"f16": 2, "bf16": 2, "tf32": 4, "f32": 4, "f64": 8, "s8": 1, "u8": 1, "s32": 4,
+                 "e4m3": 1, "e5m2": 1}  # fmt: skip
 # How many HMMA, IMMA or DMMA a product becomes. Source: SASS by ptxas 13.5 for sm_90, each shape and type on its own.
 _WMMA_PARTS = {"f64": 1, "tf32": 4}  # by the type of A, 2 for others
 WMMA_HALVES = 16  # a lane of A and B holds, PTX ISA, "Matrix Fragments for WMMA": eight .f16x2 registers in every shape
@@ -74,9 +75,11 @@ def shape_of(mods: tuple[str, ...]) -> tuple[int, int, int]:
 
 
 def tensor_instructions(name: str, mods: tuple[str, ...]) -> int:
-    """Tensor instructions of the machine code that one product, `mma` or `wmma.mma`, stands for."""
-    if name == "mma":
+    """Tensor instructions of a warp's machine code that one product, `mma`, `wmma.mma` or `wgmma.mma_async`, stands for."""
+    if name == "wgmma":
         return 1
+    if name == "mma":
+        return 2 if {"e4m3", "e5m2"} & set(mods) else 1
     return next((parts for type_, parts in _WMMA_PARTS.items() if type_ in mods), 2)
 
 

@@ -1,4 +1,4 @@
-"""Matrix operations of a whole warp: ldmatrix stmatrix movmatrix mma wmma. The engine carries them out."""
+"""Matrix operations of a whole warp: ldmatrix stmatrix movmatrix mma wmma wgmma. The engine carries them out."""
 
 from __future__ import annotations
 
@@ -7,11 +7,17 @@ from simt.isa.op import Op, Role
 __all__ = ["ROWS"]
 
 _SECTION = "Warp Level Matrix Multiply-Accumulate Instructions: "
+_GROUP = "Asynchronous Warpgroup Level Matrix Multiply-Accumulate Instructions: "
 _SHARED = "{.shared,.shared::cta}"
 _MEMORY = "{.global,.shared,.shared::cta}"
 _SHAPES = "{m16n16k16,m8n32k16,m32n8k16}"
 _ORDER = "{row,col}"
 _SUMS = "products are exact, sums are rounded to f32 one by one in order of k; hardware's order is not documented"
+
+_EIGHTS = "{e4m3,e5m2}.{e4m3,e5m2}"
+_COLUMNS = f"m64n{{{','.join(map(str, range(8, 257, 8)))}}}"  # of wgmma; the shapes of integers leave some out
+_INTEGER_COLUMNS = f"m64n{{8,16,24,{','.join(map(str, range(32, 257, 16)))}}}"
+_WGMMA = "wgmma.mma_async.sync.aligned."
 
 _MMA = "mma.sync.aligned."
 _LOAD, _STORE, _PRODUCT = "wmma.load.", "wmma.store.d.sync.aligned.", f"wmma.mma.sync.aligned.{_ORDER}.{_ORDER}."
@@ -37,6 +43,14 @@ ROWS = (
     ), role=Role.MATRIX, since=("7.0", 80), section=_SECTION + "mma", note=_SUMS),
     Op("mma", (f"{_MMA}m8n8k4.row.col{{.rn}}.f64.f64.f64.f64",), role=Role.MATRIX, since=("7.0", 80),
        section=_SECTION + "mma", note="a chain of fma in order of k"),
+    Op("mma", (f"{_MMA}{{m16n8k4,m16n8k8,m16n8k16}}.row.col{{.rn}}.f64.f64.f64.f64",), role=Role.MATRIX, since=("7.8", 90),
+       section=_SECTION + "mma", note="a chain of fma in order of k"),
+    Op("mma", (f"{_MMA}m16n8k32.row.col.f32.{_EIGHTS}.f32",), role=Role.MATRIX, since=("8.4", 89), section=_SECTION + "mma",
+       note=_SUMS),
+    Op("mma", (
+        f"{_MMA}m16n8k32.row.col.f16.{_EIGHTS}.f16",
+        f"{_MMA}m16n8k16.row.col.f32.{_EIGHTS}.f32", f"{_MMA}m16n8k16.row.col.f16.{_EIGHTS}.f16",
+    ), role=Role.MATRIX, since=("8.7", 89), section=_SECTION + "mma", note=_SUMS),
     Op("mma", (f"{_MMA}{{m8n8k16,m16n8k16,m16n8k32}}.row.col{{.satfinite}}.s32.{{s8,u8}}.{{s8,u8}}.s32",),
        role=Role.MATRIX, since=("7.0", 80), section=_SECTION + "mma", note="`.satfinite` clamps once, after the whole sum"),
     Op("wmma", (
@@ -56,4 +70,12 @@ ROWS = (
         _loads("{a,b,c}", "m8n8k4", "f64"), f"{_STORE}{_ORDER}.m8n8k4{_MEMORY}.f64",
         f"{_PRODUCT}m8n8k4{{.rn}}.f64.f64.f64.f64",
     ), role=Role.MATRIX, since=("7.0", 80), section=_SECTION + "wmma", note="a chain of fma in order of k"),
+    Op("wgmma", (
+        f"{_WGMMA}{_COLUMNS}k16.{{f16,f32}}.f16.f16", f"{_WGMMA}{_COLUMNS}k16.f32.bf16.bf16",
+        f"{_WGMMA}{_COLUMNS}k8.f32.tf32.tf32", f"{_WGMMA}{_COLUMNS}k32.{{f16,f32}}.{_EIGHTS}",
+    ), role=Role.MATRIX, since=("8.0", 90), section=_GROUP + "wgmma.mma_async", note=_SUMS + "; sm_90a only"),
+    Op("wgmma", (f"{_WGMMA}{_INTEGER_COLUMNS}k32.s32.{{s8,u8}}.{{s8,u8}}{{.satfinite}}",), role=Role.MATRIX, since=("8.0", 90),
+       section=_GROUP + "wgmma.mma_async", note="`.satfinite` clamps once, after the whole sum; sm_90a only"),
+    Op("wgmma", ("wgmma.fence.sync.aligned", "wgmma.commit_group.sync.aligned", "wgmma.wait_group.sync.aligned"),
+       role=Role.MATRIX, since=("8.0", 90), section=_GROUP + "wgmma.fence, commit_group, wait_group", note="sm_90a only"),
 )

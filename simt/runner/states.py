@@ -107,6 +107,9 @@ class ThreadState:
             warp.index = index
         if plan.is_asynchronous:
             self._make_flights(n_warps, words)
+        if plan.has_warpgroups:
+            self.readings = zeroed(words)
+            self.block.readings = address_of(self.readings)
 
     def _make_flights(self, n_warps: int, words: int) -> None:
         """Room for copies in flight, which other kernels do without."""

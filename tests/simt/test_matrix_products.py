@@ -6,11 +6,11 @@ import pytest
 from simt.events import Argument, Direction, Status
 from simt.launch import Dim3, LaunchConfig
 from simt.program import Program
-from tests.simt.matrix_layouts import MMA, gather, spread
+from tests.simt.matrix_layouts import MMA, float8_values, gather, spread
 
 DTYPES = {
     "f16": np.float16, "bf16": np.uint16, "tf32": np.float32, "f32": np.float32, "f64": np.float64, "s8": np.int8,
-    "u8": np.uint8, "s32": np.int32,
+    "u8": np.uint8, "s32": np.int32, "e4m3": np.uint8, "e5m2": np.uint8,
 }  # fmt: skip
 # Relative to the largest sum of magnitudes: half a unit in the last place for each of at most 32 roundings.
 TOLERANCE = {"f16": 2**-10, "f32": 2**-19, "f64": 2**-48, "s32": 0}
@@ -33,6 +33,8 @@ def random_matrix(rng, shape, kind):
     if kind in ("s8", "u8", "s32"):
         low, high = {"s8": (-128, 128), "u8": (0, 256), "s32": (-(2**20), 2**20)}[kind]
         return rng.integers(low, high, shape).astype(DTYPES[kind])
+    if kind in ("e4m3", "e5m2"):  # of moderate size, either sign
+        return (rng.integers(0, 0x48, shape) | rng.integers(0, 2, shape) << 7).astype(np.uint8)
     values = rng.standard_normal(shape)
     if kind == "bf16":
         return (values.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
@@ -45,6 +47,8 @@ def exact(matrix, kind):
     """The values of a matrix as float64."""
     if kind == "bf16":
         return (matrix.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+    if kind in ("e4m3", "e5m2"):
+        return float8_values(matrix, kind)
     return matrix.astype(np.float64)
 
 
@@ -121,7 +125,8 @@ def test_mma_multiplies(shape, types):
     c = random_matrix(rng, (m, n), kinds[3])
     d, result = run_mma(shape, types, a, b, c)
     assert_product(d, a, b, c, kinds)
-    assert (result.counters.tensor_instructions, result.counters.flops) == (1, 2 * m * n * k)
+    parts = 2 if kinds[1] in ("e4m3", "e5m2") else 1  # HMMA
+    assert (result.counters.tensor_instructions, result.counters.flops) == (parts, 2 * m * n * k)
 
 
 @pytest.mark.parametrize("suffix, wanted", [("", -(2**31) + 3), (".satfinite", 2**31 - 1)])

@@ -1,0 +1,193 @@
+"""wgmma against NumPy: types, shapes, layouts in shared memory, registers, scales, and its rules."""
+
+import numpy as np
+import pytest
+
+from simt.events import Argument, Direction, Status
+from simt.launch import Dim3, LaunchConfig
+from simt.program import Program
+from tests.simt.test_matrix_products import exact, random_matrix
+from tests.simt.wgmma_kernels import BYTES, descriptor, gather_d, image, kernel, spread_a, spread_d
+
+WORDS = {"f16": np.float16, "f32": np.float32, "s32": np.int32}
+SPACE = 40960
+B_START = 8192
+
+
+def operand(rng, shape, kind):
+    """(elements as memory has them, their values)."""
+    matrix = random_matrix(rng, shape, kind)
+    return matrix, exact(matrix, kind)
+
+
+def strides(rows_fastest, swizzle, n_rows):
+    """(leading, stride) byte offsets that pack a matrix of 32 bytes of k a row."""
+    wide = {"none": 16, "32B": 32, "64B": 64, "128B": 128}[swizzle]
+    if rows_fastest:
+        return (n_rows * 16, 128) if swizzle == "none" else (16 * wide, 8 * wide)
+    return (128, 256) if swizzle == "none" else (0, 8 * wide)
+
+
+def place(space, matrix, swizzle, rows_fastest, start):
+    """Puts a matrix into shared memory; answers with its descriptor."""
+    lbo, sbo = strides(rows_fastest, swizzle, len(matrix))
+    image(space, matrix, swizzle, rows_fastest, lbo, sbo, start)
+    return descriptor(start, lbo, sbo, swizzle)
+
+
+def launch(ptx, arrays, block=128):
+    arguments = [
+        Argument(f"p{i}", Direction.OUT if i == 3 else Direction.IN, array.reshape(-1).view(np.uint32))
+        for i, array in enumerate(arrays)
+    ]
+    return Program.from_ptx(ptx, kernel="k", arch="sm_90a").launch(LaunchConfig(Dim3(1), Dim3(block)), arguments)
+
+
+def run(
+    n, types, swizzles=("none", "none"), fastest=(False, False), registers=False, more=None, middle=None, block=128,
+    barrier=True, away=0,
+):
+    """(D, what NumPy gives, result) of D = A B + C with a (64, n) accumulator; B's descriptor leads `away` bytes off."""
+    d_kind, a_kind, b_kind = types.split(".")
+    rng, k = np.random.default_rng(n), 32 // BYTES[a_kind]
+    (a, left), (b, right) = operand(rng, (64, k), a_kind), operand(rng, (n, k), b_kind)
+    c = random_matrix(rng, (64, n), d_kind)
+    space = np.zeros(SPACE, np.uint8)
+    a_matrix = None if registers else place(space, a, swizzles[0], fastest[0], 0)
+    b_matrix = place(space, b, swizzles[1], fastest[1], B_START) + away // 16
+    if more is None:
+        more = "1" + ("" if d_kind == "s32" else ", 1, 1")
+        if a_kind in ("f16", "bf16"):
+            more += "".join(f", {int(f)}" for f in (fastest[1:] if registers else fastest))
+    held = spread_d(c)
+    in_registers = spread_a(a) if registers else np.zeros((128, 4), np.uint32)
+    opcode = f"wgmma.mma_async.sync.aligned.m64n{n}k{k}.{types}"
+    ptx = kernel(opcode, held.itemsize * held.shape[1] // 4, a_matrix, b_matrix, more, SPACE, middle)
+    ptx = ptx if barrier else ptx.replace("bar.sync 0;", "")
+    result = launch(ptx, [space, in_registers, held, np.zeros_like(held)], block)
+    d = gather_d(result.outputs["p3"].view(WORDS[d_kind]).reshape(held.shape))
+    return d, (left, right.T, exact(c, d_kind)), result
+
+
+def errors(result):
+    return {d.check for d in result.diagnostics if not d.check.startswith(("coverage", "perf"))}
+
+
+def assert_close(d, a, b, c, d_kind):
+    scale = (np.abs(a) @ np.abs(b) + np.abs(c)).max()
+    tolerance = {"f16": 2**-10, "f32": 2**-19, "s32": 0}[d_kind]
+    assert np.abs(exact(d, d_kind) - (a @ b + c)).max() <= scale * tolerance
+
+
+TYPES = (
+    "f32.f16.f16", "f16.f16.f16", "f32.bf16.bf16", "f32.tf32.tf32", "s32.s8.s8", "s32.u8.s8", "f32.e4m3.e5m2",
+    "f16.e5m2.e4m3",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("registers", [False, True], ids=["shared", "registers"])
+@pytest.mark.parametrize("types", TYPES)
+def test_every_type_multiplies(types, registers):
+    d, (a, b, c), result = run(24, types, registers=registers)
+    assert result.status is Status.OK and not errors(result), result.diagnostics
+    assert_close(d, a, b, c, types.split(".")[0])
+    k = a.shape[1]
+    assert (result.counters.tensor_instructions, result.counters.flops) == (4, 2 * 64 * 24 * k)
+
+
+@pytest.mark.parametrize("n", [8, 40, 128, 256])
+def test_every_width_multiplies(n):
+    d, (a, b, c), result = run(n, "f32.f16.f16")
+    assert not errors(result), result.diagnostics
+    assert_close(d, a, b, c, "f32")
+
+
+@pytest.mark.parametrize("fastest", [(False, False), (True, False), (False, True), (True, True)])
+@pytest.mark.parametrize("swizzle", ["none", "32B", "64B", "128B"])
+def test_every_layout_of_halves_is_read(swizzle, fastest):
+    d, (a, b, c), result = run(64, "f32.f16.f16", (swizzle, swizzle), fastest)
+    assert not errors(result), result.diagnostics
+    assert_close(d, a, b, c, "f32")
+
+
+@pytest.mark.parametrize("types", ["f32.tf32.tf32", "s32.s8.s8"])
+def test_swizzled_words_and_bytes_are_read(types):
+    d, (a, b, c), result = run(16, types, ("64B", "128B"))
+    assert not errors(result), result.diagnostics
+    assert_close(d, a, b, c, types.split(".")[0])
+
+
+def test_scales_negate_and_a_false_scale_d_forgets_the_accumulator():
+    d, (a, b, c), _ = run(8, "f32.f16.f16", more="0, -1, 1, 0, 0")
+    assert_close(-d, a, b, 0 * c, "f32")
+    d, (a, b, c), _ = run(8, "f32.f16.f16", more="1, 1, -1, 0, 0")
+    assert_close(-d, a, b, -c, "f32")
+
+
+FENCE, COMMIT, WAIT = (
+    "wgmma.fence.sync.aligned;\n", "wgmma.commit_group.sync.aligned;\n", "wgmma.wait_group.sync.aligned 0;\n",
+)  # fmt: skip
+NEXT = "wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 1;\n"
+CHANGE = "add.u32 %d0, %d0, 1;\n"
+FILL = "mov.u32 %r1, space;\nmad.lo.u32 %r1, %r0, 8, %r1;\nst.shared.u32 [%r1], %r0;\n"
+LAZY = "setp.lt.u32 %p1, %r0, 32;\n@%p1 bra LAZY;\n"
+ONE = FENCE + "PRODUCT" + COMMIT
+
+
+@pytest.mark.parametrize(
+    "middle, checks",
+    [
+        (ONE, {"asynccheck.wgmma-registers"}),
+        (FENCE + "PRODUCT" + WAIT, {"asynccheck.wgmma-registers"}),
+        (FENCE + "PRODUCT" + NEXT, {"asynccheck.wgmma-registers"}),
+        (ONE + CHANGE + WAIT, {"asynccheck.wgmma-registers"}),
+        ("PRODUCT" + COMMIT + WAIT, {"asynccheck.wgmma-fence"}),
+        (FENCE + CHANGE + "PRODUCT" + COMMIT + WAIT, {"asynccheck.wgmma-fence"}),
+        (LAZY + ONE + WAIT + "LAZY:\n", {"synccheck.warpgroup"}),
+        (CHANGE + ONE + WAIT + CHANGE, set()),
+        (FENCE + "PRODUCTPRODUCT" + COMMIT + WAIT, set()),
+        (FENCE + "PRODUCT" + COMMIT + "PRODUCT" + NEXT + WAIT, set()),
+    ],
+)
+def test_registers_want_fences_groups_and_waits(middle, checks):
+    _, _, result = run(8, "f32.f16.f16", middle=middle)
+    assert errors(result) == checks, result.diagnostics
+
+
+@pytest.mark.parametrize(
+    "middle, checks",
+    [(ONE + FILL + WAIT, {"asynccheck.overwritten", "racecheck.shared.WAR"}),
+     (ONE + "bar.sync 0;\n" + FILL + WAIT, {"asynccheck.overwritten"}),
+     (ONE + WAIT + "bar.sync 0;\n" + FILL, set())],
+)  # fmt: skip
+def test_a_tile_may_be_filled_again_once_its_product_was_waited_for(middle, checks):
+    _, _, result = run(8, "f32.f16.f16", middle=middle)
+    assert errors(result) == checks, result.diagnostics
+
+
+def test_a_register_of_a_may_be_read_but_not_written_in_flight():
+    written = run(8, "f32.f16.f16", registers=True, middle=ONE + "mov.u32 %a0, %r0;\nadd.u32 %a1, %a1, 1;\n" + WAIT)[2]
+    assert errors(written) == {"asynccheck.wgmma-registers"}
+    read = run(8, "f32.f16.f16", registers=True, middle=ONE + FILL.replace("], %r0", "], %a0") + WAIT)[2]
+    assert "asynccheck.wgmma-registers" not in errors(read)
+
+
+@pytest.mark.parametrize("block", [32, 96])
+def test_less_than_a_warpgroup_is_told(block):
+    ptx_block = run(8, "f32.f16.f16", block=block)[2]
+    assert "synccheck.warpgroup" in errors(ptx_block)
+
+
+def test_a_descriptor_past_shared_memory_is_out_of_bounds():
+    result = run(8, "f32.f16.f16", away=SPACE - B_START)[2]
+    (finding,) = [d for d in result.diagnostics if d.check == "memcheck.shared.read-oob"]
+    assert "descriptor" in finding.message and str(SPACE) in finding.message
+
+
+def test_operands_written_by_other_warps_need_a_barrier():
+    assert errors(run(8, "f32.f16.f16", barrier=False)[2]) == {"racecheck.shared.RAW"}
+
+
+def test_sums_of_integers_are_exact():
+    d, (a, b, c), _ = run(8, "s32.u8.u8")
+    assert (d == a @ b + c).all()
