@@ -28,6 +28,7 @@ from grader.model import (
 )  # fmt: skip
 from grader.notebook.literals import limit_value
 from grader.preparing import Prepared, launch_findings, prepare_case
+from grader.running import lost_finding
 from grader.timing.calibration import Calibrated, Calibration, load_calibration
 from grader.timing.contents import fresh_inputs
 from grader.timing.decision import faster_than_physics
@@ -38,7 +39,7 @@ from grader.timing.tools import tools_for
 from grader.timing.trace import CheckedLaunch, Trace
 from grader.verify import call_with, verify
 from simt.counters import Counters
-from simt.diagnostics import Diagnostic, diagnose
+from simt.diagnostics import Diagnostic
 from simt.events import Argument, Direction, LaunchResult, Status
 
 __all__ = ["Measured", "measure", "timed_case", "timed_pair", "verified_round"]
@@ -90,8 +91,7 @@ def measure(
     except GpuBusy as busy:
         return Measured(_no_timing(device, case, f"{busy}"))
     except DeviceLost as lost:
-        check = "runtime.budget" if lost.timed_out else "runtime.trap"
-        return Measured(None, (diagnose(check, f"in {TIMED} the kernel ended the process it ran in: {lost}"),))
+        return Measured(None, (lost_finding(lost, student[0], TIMED),))
 
 
 def timed_pair(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from grader.declared_types import with_declared_types
 from grader.devices.base import Device, DeviceLost
 from grader.model import CaseResult, Compiled, Exercise, RunResult, Verdict
 from grader.preparing import Prepared
@@ -12,12 +14,14 @@ from grader.verdicts import verdict_of, worst
 from grader.verify import Check, name_faults, verify
 from simt.diagnostics import CATALOGUE, Diagnostic, Severity, diagnose
 from simt.events import Budget, Status
+from simt.kernel_names import kernel_line, plain_name
 from simt.launch import LaunchConfig
 
-__all__ = ["CaseRun", "merged", "run_case"]
+__all__ = ["CaseRun", "lost_finding", "merged", "run_case"]
 
 # After one of these the other cases would only repeat it, or take as long.
 FINAL = frozenset({Verdict.TIMEOUT, Verdict.NOT_SUPPORTED, Verdict.LAUNCH_REJECTED, Verdict.INTERNAL_ERROR})
+MOST_LOOPS = 4  # of a text, that a help lists
 WEIGHT = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.ADVICE: 2}
 UNFINISHED = (Status.STOPPED, Status.BUDGET, Status.NOT_SUPPORTED, Status.REJECTED, Status.BUILD_FAILED)
 
@@ -63,13 +67,39 @@ def run_case(
             result = device.run(compiled, config, prepared.arguments, budget, want_writers=True)
             check = _check(exercise, result, prepared, config, compiled)
     except DeviceLost as lost:
-        check_name = "runtime.budget" if lost.timed_out else "runtime.trap"
-        finding = diagnose(check_name, f"the kernel ended the process it ran in: {lost}")
         verdict = Verdict.TIMEOUT if lost.timed_out else Verdict.INTERNAL_ERROR
-        return CaseRun(prepared, config, verdict, (finding,))
-    findings = (*_explained(result.diagnostics, check), *check.diagnostics)
-    findings = name_faults(exercise, result, findings, prepared.inputs, prepared.case.sizes, prepared.want)
+        return CaseRun(prepared, config, verdict, (lost_finding(lost, compiled, f"case {prepared.case.name}"),))
+    plain = (*_explained(result.diagnostics, check), *check.diagnostics)
+    findings = with_declared_types(exercise, compiled, plain)
+    if findings == plain:  # a fault's name would put the blame elsewhere
+        findings = name_faults(exercise, result, findings, prepared.inputs, prepared.case.sizes, prepared.want)
     return CaseRun(prepared, config, _verdict(result, findings), findings, check.first_bad, result)
+
+
+def lost_finding(lost: DeviceLost, compiled: Compiled, where: str) -> Diagnostic:
+    """What is known of a run whose process is gone: which kernel, in which case, and where its loops are."""
+    name = plain_name(compiled.kernel)
+    if not lost.timed_out:
+        return diagnose("runtime.trap", f"`{name}` ended the process it ran in ({where}): {lost}")
+    loops = _loop_lines(compiled.source)
+    if loops:
+        listed = ", ".join(map(str, loops[:MOST_LOOPS])) + (" and more" if len(loops) > MOST_LOOPS else "")
+        help = (
+            f"does each loop end (line{'s' * (len(loops) > 1)} {listed})? Look for a condition that no thread changes, a "
+            "counter that wraps around, or a flag that another block would have to set"
+        )
+    else:
+        help = "the kernel has no loop of its own: is the launch far larger than the work, or does a function it calls wait?"
+    line = loops[0] if len(loops) == 1 else kernel_line(compiled.source, name)
+    return diagnose(
+        "runtime.budget", f"`{name}` gave {lost} ({where}), so the process it ran in was ended", line=line, help=help
+    )
+
+
+def _loop_lines(source: str) -> list[int]:
+    """Lines on which a loop begins, comments left out."""
+    text = re.sub(r"//[^\n]*|/\*.*?\*/", lambda match: re.sub(r"[^\n]", " ", match[0]), source, flags=re.DOTALL)
+    return [number for number, line in enumerate(text.split("\n"), 1) if re.search(r"\b(for|while|goto)\b", line)]
 
 
 def _explained(findings: Iterable[Diagnostic], check: Check) -> tuple[Diagnostic, ...]:

@@ -6,7 +6,7 @@ import re
 
 from simt.diagnostics import Diagnostic, diagnose
 
-__all__ = ["find_kernels", "kernel_line", "missing_kernel", "plain_name"]
+__all__ = ["find_kernels", "kernel_line", "kernel_start", "missing_kernel", "plain_name"]
 
 ENTRY = re.compile(r"^\s*(?:\.(?:visible|weak)\s+)?\.entry\s+([\w$.]+)", re.MULTILINE)
 MANGLED = re.compile(r"_ZN?(\d+)")
@@ -31,8 +31,14 @@ def plain_name(mangled: str) -> str:
 
 def kernel_line(source: str, name: str) -> int | None:
     """Line on which the kernel `name` is declared, None when the text has no such kernel."""
+    start = kernel_start(source, name)
+    return source.count("\n", 0, start) + 1 if start is not None else None
+
+
+def kernel_start(source: str, name: str) -> int | None:
+    """Where the parameters of the kernel `name` begin in `source`, None when the text has no such kernel."""
     match = re.search(r"__global__[^;{]{0,500}?\b" + re.escape(name) + r"\s*\(", source)
-    return source.count("\n", 0, match.end()) + 1 if match else None
+    return match.end() if match else None
 
 
 def missing_kernel(wanted: str, ptx: str, source: str) -> Diagnostic | None:

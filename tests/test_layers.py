@@ -22,7 +22,7 @@ LAYERS = tuple(
         {"simt": "cli sarif __main__ __init__", "grader": "model version"},
         {
             "grader": "exercises packs thresholds notebook answers values policy ptx_policy compile worker devices preparing running attempt"
-            " verify verdicts measure timing nvml ncu score evidence"
+            " declared_types verify verdicts measure timing nvml ncu score evidence"
             " hidden cases case_runs numpy_expression overflow fragment_lines lesson_file"
         },
         {"grader": "pipeline"},
