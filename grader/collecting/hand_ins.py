@@ -115,9 +115,16 @@ def _is_skipped(entry: Entry, root: Path, skipped: Sequence[Path]) -> bool:
 
 
 def _without_wrapper(entries: list[Entry]) -> list[Entry]:
-    """Paths without the one folder that everything in a zip lies in, where students' folders lie below it."""
-    tops = {entry.path.parts[0] for entry in entries}
-    if len(tops) != 1 or any(len(entry.path.parts) < 3 for entry in entries if entry.path.suffix in NOTEBOOKS):
+    """Paths without the one folder that everything in a zip lies in, where it holds a class and not one student's work.
+
+    It is a class when the same file lies in several folders below it.
+    """
+    notebooks = [entry.path.parts for entry in entries if entry.path.suffix.lower() in NOTEBOOKS]
+    folders: dict[str, set[str]] = {}
+    for parts in notebooks:
+        if len(parts) > 2:
+            folders.setdefault(parts[-1], set()).add(parts[1])
+    if len({entry.path.parts[0] for entry in entries}) != 1 or not any(len(names) > 1 for names in folders.values()):
         return entries
     return [replace(entry, path=PurePosixPath(*entry.path.parts[1:])) for entry in entries if len(entry.path.parts) > 1]
 

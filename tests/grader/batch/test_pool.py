@@ -1,0 +1,72 @@
+"""Real processes and the real simulator: a killed process costs nobody a verdict, and nobody gets one too many."""
+
+import multiprocessing
+
+import pytest
+
+from grader.batch import pool
+from grader.batch.pool import LocalPool
+from grader.stores import open_store
+from tests.grader.batch.classes import make_class
+from tests.grader.batch.grading import grade_folder, gradebook
+
+
+@pytest.fixture
+def store(tmp_path):
+    with open_store(f"sqlite:///{tmp_path}/class.db") as opened:
+        yield opened
+
+
+class KillsOne(LocalPool):
+    """Kills one of its processes at the first outcome, while the others work."""
+
+    killed = 0
+
+    def outcomes(self, tasks):
+        for outcome in super().outcomes(tasks):
+            if not self.killed:
+                victim = next(child for child in multiprocessing.active_children() if child.name == "grading")
+                victim.kill()
+                self.killed = victim.pid
+            yield outcome
+
+
+def test_a_killed_process_is_replaced_and_every_submission_recorded_once(store, tmp_path):
+    kinds = {"ann": "right", "bob": "no-guard", "cy": "wrong", "dan": "right", "eve": "typo"}
+    folder = make_class(tmp_path / "class", kinds)
+    runner = KillsOne(2)
+    _, lost = grade_folder(folder, store, runner)
+    assert runner.killed and not lost
+    book = gradebook(store, folder)
+    verdicts = {row.student: entry.verdict for row in book.rows for entry in row.entries if entry.file and entry.report}
+    assert verdicts == {
+        "ann": "pass", "bob": "memory_fault", "cy": "wrong_answer", "dan": "pass", "eve": "build_failed",
+    }  # fmt: skip
+    assert len([result for result in store.results() if result.key]) == 5
+    assert not [child for child in multiprocessing.active_children() if child.name == "grading"]
+
+
+def test_a_task_that_ends_every_process_is_lost_with_a_reason(store, tmp_path, monkeypatch):
+    monkeypatch.setattr(pool, "_serve", _ends_at_once)
+    folder = make_class(tmp_path / "class", ["ann"])
+    _, (lost,) = grade_folder(folder, store, LocalPool(1))
+    assert "ended in the middle, 3 times" in lost.lost
+    (entry,) = [e for row in gradebook(store, folder).rows for e in row.entries if e.exercise_id == "selftest.map"]
+    assert (entry.verdict, entry.score) == ("lost", 0.0)
+
+
+def _ends_at_once(pipe):
+    pipe.recv()
+
+
+def test_leaving_early_ends_the_processes(store, tmp_path):
+    folder = make_class(tmp_path / "class", ["ann", "bob"])
+
+    class Stops(LocalPool):
+        def outcomes(self, tasks):
+            yield next(iter(super().outcomes(tasks)))
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        grade_folder(folder, store, Stops(2))
+    assert not [child for child in multiprocessing.active_children() if child.name == "grading"]
