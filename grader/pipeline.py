@@ -43,12 +43,15 @@ __all__ = ["cache_key", "check_submission", "grade", "unreadable_report", "versi
 LOG = logging.getLogger(__name__)
 
 
-def check_submission(submission: Submission | Unreadable, device: Device | str | None = None) -> Report:
+def check_submission(
+    submission: Submission | Unreadable, device: Device | str | None = None, *, fresh: bool = False
+) -> Report:
     """The report on one answer, by the warm worker of this process.
 
     Args:
         submission: as `grader.answers.submit` or `grader.notebook.read_notebook` gives it.
         device: a device, the name of one, or None for the best that this machine is set up for.
+        fresh: compile in a jailed process of this submission's own.
     """
     from grader.exercises import exercise
     from grader.worker.host import warm_device
@@ -59,7 +62,7 @@ def check_submission(submission: Submission | Unreadable, device: Device | str |
     if isinstance(row.answer, ValueAnswer):
         return grade(submission, row, None)
     chosen = warm_device(device) if device is None or isinstance(device, str) else device
-    return grade(submission, row, chosen)
+    return grade(submission, row, chosen, fresh=fresh)
 
 
 def unreadable_report(problem: Unreadable, exercise: Exercise | None = None) -> Report:

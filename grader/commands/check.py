@@ -28,15 +28,19 @@ def add(commands: argparse._SubParsersAction) -> None:
 
 
 def run(arguments: argparse.Namespace, out: Output) -> Status:
-    """Checks every answer of every file; one file or answer that cannot be read costs no other."""
+    """Checks every answer of every file; one file or answer that cannot be read costs no other.
+
+    Several files may be several people's, so that each gets processes of its own.
+    """
     only = find_exercise(arguments.exercise) if arguments.exercise else None
     files = [file for path in arguments.paths for file in notebook_paths(Path(path))]
     unreadable, reports = 0, []
-    with opened_device(arguments.device) as device:
-        for file in files:
-            found = list(_check_file(file, only, device, out))
-            unreadable += not found
-            reports += found
+    fresh = len(files) > 1
+    for file in files:
+        with opened_device(arguments.device, fresh=fresh) as device:
+            found = list(_check_file(file, only, device, fresh, out))
+        unreadable += not found
+        reports += found
     if not reports and only is not None:
         raise Refusal(f"none of the files answers {only.id}", f"its lesson is {only.lesson}")
     _summary(reports, out)
@@ -62,7 +66,7 @@ def notebook_paths(path: Path) -> list[Path]:
     return found
 
 
-def _check_file(file: Path, only: Exercise | None, device: Device, out: Output) -> Iterator[Report]:
+def _check_file(file: Path, only: Exercise | None, device: Device, fresh: bool, out: Output) -> Iterator[Report]:
     """Reports on one file's answers; none when the file is no notebook, which is said."""
     from grader.exercises import exercise
     from grader.notebook import NotebookProblem, read_notebook
@@ -71,8 +75,15 @@ def _check_file(file: Path, only: Exercise | None, device: Device, out: Output) 
         notebook = read_notebook(file, (only,) if only else None)
     except NotebookProblem as problem:
         out.error(problem.message, problem.help)
-        out.emit({"file": str(file), "verdict": str(Verdict.UNREADABLE), "passed": False, "error": problem.message,
-                  "next": problem.help})
+        out.emit(
+            {
+                "file": str(file),
+                "verdict": str(Verdict.UNREADABLE),
+                "passed": False,
+                "error": problem.message,
+                "next": problem.help,
+            }
+        )
         return
     if not notebook.answers:
         why = _syntax_problem(file) or notebook.suspicious or "no exercise of the course is answered in this file"
@@ -85,7 +96,7 @@ def _check_file(file: Path, only: Exercise | None, device: Device, out: Output) 
             out.say(f"note: {file}: {note}")
     for exercise_id, answer in notebook.answers.items():
         with out.working(f"checking {exercise_id}"):
-            report = judge(answer, device)
+            report = judge(answer, device, fresh=fresh)
         show(report, context_of(exercise(exercise_id), answer), out, str(file))
         remember(report, file)
         yield report

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from grader.commands.status import Refusal, Status
 from grader.console import Output
@@ -23,19 +23,23 @@ def add_device_option(parser: argparse.ArgumentParser) -> None:
 
 
 @contextmanager
-def opened_device(name: str | None) -> Iterator[Device]:
-    """The device that jobs are given to, in a process of its own; it ends with the block, also on Ctrl-C."""
-    from grader.devices import DeviceMissing
-    from grader.worker.host import warm_device
+def opened_device(name: str | None, *, fresh: bool = False) -> Iterator[Device]:
+    """The device that jobs are given to, in a process of its own; it ends with the block, also on Ctrl-C.
 
-    try:
-        device = warm_device(name)
-    except DeviceMissing as missing:
-        raise Refusal(str(missing), "`doctor` says what this machine has", Status.NOT_SUPPORTED) from missing
-    try:
+    Args:
+        name: as `--device` takes it.
+        fresh: processes of this block's own, not those that this process keeps warm.
+    """
+    from grader.devices import DeviceMissing
+    from grader.worker.host import fresh_device, warm_device
+
+    with ExitStack() as stack:
+        try:
+            device = stack.enter_context(fresh_device(name)) if fresh else warm_device(name)
+        except DeviceMissing as missing:
+            raise Refusal(str(missing), "`doctor` says what this machine has", Status.NOT_SUPPORTED) from missing
+        stack.callback(device.close)
         yield device
-    finally:
-        device.close()
 
 
 def find_exercise(exercise_id: str) -> Exercise:
@@ -48,11 +52,11 @@ def find_exercise(exercise_id: str) -> Exercise:
         raise Refusal(str(unknown), "`progress` lists the exercises") from unknown
 
 
-def judge(answer: Submission | Unreadable, device: Device | str | None) -> Report:
-    """The report on one answer; an unreadable one is a verdict too."""
+def judge(answer: Submission | Unreadable, device: Device | str | None, *, fresh: bool = False) -> Report:
+    """The report on one answer, compiled in a process of its own when `fresh`; an unreadable one is a verdict too."""
     from grader.pipeline import check_submission
 
-    return check_submission(answer, device)
+    return check_submission(answer, device, fresh=fresh)
 
 
 def show(report: Report, context: Context, out: Output, file: str = "") -> None:

@@ -4,34 +4,27 @@ import json
 
 import pytest
 
-from grader.case_runs import judge
 from grader.cases import CaseProblem, load_case, read_case
-from grader.worker.host import WorkerDevice
+from tests.cases.judged import judged
 from tests.cases.run_cases import DATA, case_folders
+from tests.cases.sanitizer_page import PAGE, measured, page
 
 # These need asynchronous copies, mbarriers or tensor maps.
 LATER = {"async-copy", "mbarrier", "tma-alignment"}
 FOLDERS = [folder for folder in case_folders() if read_case(folder).plain["kind"] not in LATER]
 
 
-@pytest.fixture(scope="module")
-def device():
-    worker = WorkerDevice("simulator")
-    yield worker
-    worker.close()
-
-
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
-def test_a_fault_is_found_under_its_name_and_line(folder, device):
-    judgement = judge(folder, False, device)
+def test_a_fault_is_found_under_its_name_and_line(folder):
+    judgement = judged(folder, False)
     assert judgement.ok, judgement.why
 
 
 @pytest.mark.parametrize(
     "folder", [f for f in FOLDERS if read_case(f).plain.get("has_fixed")], ids=lambda folder: folder.name
 )
-def test_a_repair_raises_nothing(folder, device):
-    judgement = judge(folder, True, device)
+def test_a_repair_raises_nothing(folder):
+    judgement = judged(folder, True)
     assert judgement.ok, judgement.why
 
 
@@ -60,3 +53,11 @@ def test_an_array_of_ten_gigabytes_is_refused_by_its_size(tmp_path):
     (tmp_path / "kernel.cu").write_text("")
     with pytest.raises(CaseProblem, match="10000000000 bytes"):
         load_case(tmp_path)
+
+
+def test_the_page_beside_compute_sanitizer_is_current():
+    assert PAGE.read_text(encoding="utf-8") == page(), "python -m tests.cases.sanitizer_page"
+
+
+def test_every_case_was_measured_on_hardware():
+    assert {name for name, _ in measured()} == {folder.name for folder in case_folders()}
