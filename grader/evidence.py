@@ -9,12 +9,12 @@ import numpy as np
 from grader.attempt import Attempt
 from grader.compile import BuildProblem, compile_text
 from grader.devices.base import Device
-from grader.measure import Measured, measure
-from grader.model import Case, Compiled, Exercise, KernelAnswer, Resources, Role, TimedKernel, Verdict
+from grader.model import Case, Compiled, Exercise, KernelAnswer, Resources, Role, TimedKernel, Timing, Verdict
 from grader.notebook.literals import launch_config, launch_spec
 from grader.preparing import ExerciseFault, Prepared
 from grader.score import Evidence, needs
 from simt.counters import Counters, add
+from simt.diagnostics import Diagnostic
 from simt.events import Budget, Status
 
 __all__ = ["evidence_of"]
@@ -36,7 +36,7 @@ def evidence_of(
     wanted = _wanted(exercise, device) if all(one.verdict is Verdict.PASS for one in tries) else frozenset()
     baseline = _baseline(exercise, built, measured) if wanted & {"baseline", "timing"} else None
     prepared = runs[-1].prepared
-    timed = _timing(exercise, device, baseline, tries[-1]) if "timing" in wanted else Measured()
+    timing, timing_findings = _timing(exercise, device, baseline, tries[-1]) if "timing" in wanted else (None, ())
     return Evidence(
         counters=add(*(result.counters for result in results)) if "counters" in device.capabilities else None,
         resources=built.resources,
@@ -47,8 +47,8 @@ def evidence_of(
         output_bytes=_total(exercise, prepared, Role.OUT, "nbytes"),
         input_bytes=_total(exercise, prepared, Role.IN, "nbytes"),
         baseline=_baseline_counters(device, baseline, prepared, budget) if "baseline" in wanted else None,
-        timing=timed.timing,
-        timing_findings=timed.findings,
+        timing=timing,
+        timing_findings=timing_findings,
         resources_for=lambda arch: _resources_for(exercise, built, arch),
     )
 
@@ -86,11 +86,18 @@ def _baseline_counters(
     return result.counters
 
 
-def _timing(exercise: Exercise, device: Device, baseline: TimedKernel | None, one: Attempt) -> Measured:
+def _timing(
+    exercise: Exercise, device: Device, baseline: TimedKernel | None, one: Attempt
+) -> tuple[Timing | None, tuple[Diagnostic, ...]]:
+    """What `measure` found; its tools load only where something is timed."""
+    from grader.measure import measure
+
     spec = one.job.launch
     if baseline is None or exercise.baseline is None or one.compiled is None or spec is None:
-        return Measured()
-    return measure(device, exercise, (baseline.compiled, launch_spec(exercise.baseline[1])), (one.compiled, spec))
+        return None, ()
+    arms = (baseline.compiled, launch_spec(exercise.baseline[1])), (one.compiled, spec)
+    found = measure(device, exercise, *arms)
+    return found.timing, found.findings
 
 
 def _resources_for(exercise: Exercise, student: Compiled, arch: str) -> Resources | None:

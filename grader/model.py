@@ -12,11 +12,10 @@ from datetime import datetime
 
 import numpy as np
 
+from grader.model_runs import Compiled, Resources, RunResult, TimedKernel, TimingPair
 from grader.model_timing import Basis, Timing, TimingPlan
 from simt.counters import Counters
 from simt.diagnostics import Diagnostic
-from simt.events import Argument, LaunchResult
-from simt.launch import LaunchConfig
 
 __all__ = [
     "Answer", "Basis", "Case", "CaseResult", "Compiled", "Exercise", "Fault", "Goal", "GoalResult", "GoalState",
@@ -247,53 +246,6 @@ class Unreadable:
     file: str = ""
     lines: tuple[int, ...] = ()
     missing: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Resources:
-    registers: int | None
-    spill_bytes: int
-    static_shared_bytes: int
-    local_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class Compiled:
-    ptx: str
-    cubin: bytes
-    kernel: str
-    arch: str
-    resources: Resources
-    log: str
-    digest: str
-    source: str
-    diagnostics: tuple[Diagnostic, ...] = ()
-
-
-RunResult = LaunchResult  # what every device returns
-
-
-@dataclass(frozen=True, slots=True)
-class TimedKernel:
-    """One arm of a timing: a kernel and its launch."""
-
-    compiled: Compiled
-    config: LaunchConfig
-
-
-@dataclass(frozen=True, slots=True)
-class TimingPair:
-    """Baseline and student's kernel over the same arguments.
-
-    `fresh` names the inputs whose contents every launch draws anew; `tools` is what `grader.timing.tools` compiled for
-    the device.
-    """
-
-    baseline: TimedKernel
-    student: TimedKernel
-    arguments: tuple[Argument, ...]
-    fresh: tuple[str, ...] = ()
-    tools: Compiled | None = None
 
 
 class GoalState(enum.StrEnum):

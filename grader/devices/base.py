@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from grader.model import Compiled, RunResult, Timing, TimingPair, TimingPlan
-from grader.timing.trace import Trace
+from grader.model_runs import Compiled, RunResult, TimingPair
+from grader.model_timing import Timing, TimingPlan
 from simt.events import Argument, Budget
 from simt.launch import LaunchConfig
+
+if TYPE_CHECKING:
+    from grader.timing.trace import Trace
 
 __all__ = ["CASE_BUDGET", "Device", "DeviceLost", "DeviceMissing"]
 

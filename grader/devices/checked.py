@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from grader.devices.base import CASE_BUDGET, Device
 from grader.model import Compiled, RunResult, Timing, TimingPair, TimingPlan
-from grader.timing.trace import Trace
 from simt.events import Argument, Budget, Status
 from simt.launch import LaunchConfig
+
+if TYPE_CHECKING:
+    from grader.timing.trace import Trace
 
 __all__ = ["Checked"]
 

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from grader.devices.base import CASE_BUDGET
-from grader.model import Compiled, RunResult, TimingPair, TimingPlan
-from grader.timing.trace import Trace
+from grader.model_runs import Compiled, RunResult, TimingPair
+from grader.model_timing import TimingPlan
 from simt.counters import Counters
 from simt.events import Argument, Budget, LaunchResult, Status
 from simt.launch import LaunchConfig
 
 if TYPE_CHECKING:
+    from grader.timing.trace import Trace
     from simt.program import Program
 
 __all__ = ["Simulator"]

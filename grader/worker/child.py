@@ -79,7 +79,8 @@ class _Worker:
         return (*pack_result(result), b"spent" if self._device.spent else b"")
 
     def _time(self, parts: tuple[bytes, ...]) -> tuple[bytes, ...]:
-        from grader.model import TimedKernel, TimingPair, TimingPlan
+        from grader.model_runs import TimedKernel, TimingPair
+        from grader.model_timing import TimingPlan
         from grader.timing.trace import Trace
         from grader.worker.wire import pack_trace, unpack_launch
 
@@ -106,7 +107,8 @@ def _readable(device: str) -> list[str] | None:
     if device != "simulator":
         return None
     root = Path(__file__).resolve().parents[2]
-    ours = [str(root / part) for part in ("simt", "grader/worker", "grader/devices", "grader/model.py")]
+    words = ("grader/model_runs.py", "grader/model_timing.py")
+    ours = [str(root / part) for part in ("simt", "grader/worker", "grader/devices", *words)]
     python = {sys.prefix, sys.base_prefix, *(path for path in sys.path if "site-packages" in path)}
     return [path for path in (*ours, os.environ["WARPWISE_CACHE"], *sorted(python)) if os.path.exists(path)]
 

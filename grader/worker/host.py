@@ -14,15 +14,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from grader.devices.base import CASE_BUDGET, Device, DeviceLost, DeviceMissing
 from grader.devices.checked import Checked
 from grader.model import Compiled, RunResult, TimedKernel, TimingPair, TimingPlan
-from grader.timing.lock import exclusive
-from grader.timing.trace import Trace
 from grader.worker.cpus import cpu_slots
 from grader.worker.wire import Launch, WireProblem, pack_launch, unpack_failure, unpack_result, unpack_trace
 from simt.cpus import available_cpus
@@ -30,6 +28,9 @@ from simt.events import Argument, Budget
 from simt.launch import LaunchConfig
 from simt.nvrtc_cache import cache_folder
 from simt.sandbox import MIB, Child, ChildDied, ChildTimeout, Limits
+
+if TYPE_CHECKING:
+    from grader.timing.trace import Trace
 
 __all__ = ["WorkerDevice", "WorkerFailed", "fresh_device", "limits_for", "warm_device"]
 
@@ -136,6 +137,8 @@ class WorkerDevice:
         """
         if "timing" not in self.capabilities:
             return None
+        from grader.timing.lock import exclusive
+
         if plan.fresh_process:
             self.close()
         with self._lock, cpu_slots() as threads, exclusive(self._ready()["uuid"]):

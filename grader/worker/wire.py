@@ -9,15 +9,18 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from grader.model import Compiled, Resources, RunResult
-from grader.timing.trace import CheckedLaunch, Surroundings, Trace
+from grader.model_runs import Compiled, Resources, RunResult
 from simt.counters import Counters
 from simt.diagnostics import CATALOGUE, Diagnostic, Severity
 from simt.events import Argument, Budget, Direction, LaunchResult, Status
 from simt.launch import Dim3, LaunchConfig
+
+if TYPE_CHECKING:
+    from grader.timing.trace import Surroundings, Trace
 
 __all__ = [
     "Launch",
@@ -200,6 +203,8 @@ def unpack_trace(message: Message) -> Trace | None:
 
 
 def _trace(header: dict, arrays: Sequence[np.ndarray]) -> Trace:
+    from grader.timing.trace import CheckedLaunch, Trace
+
     series = {name: arrays[header[name]].astype(np.float64).ravel() for name in SERIES}
     if not all((np.isfinite(values) & (values > 0)).all() for values in series.values()):
         raise WireProblem("a time or a clock is not finite and positive")
@@ -226,6 +231,8 @@ def _trace(header: dict, arrays: Sequence[np.ndarray]) -> Trace:
 
 
 def _surroundings(row: dict) -> Surroundings:
+    from grader.timing.trace import Surroundings
+
     return Surroundings(
         _maybe_int(row["sm_mhz"]), _maybe_int(row["memory_mhz"]), _maybe_int(row["temperature"]),
         tuple(str(reason)[:100] for reason in row["throttle"]), int(row["foreign"]),
