@@ -1,0 +1,166 @@
+"""Runs a few blocks of a large grid: what a block does, and where the requests of blocks side by side go.
+
+Two things are sampled. Some blocks, spread over the grid, run to their end for counts. Blocks that would be resident at
+the same time run again while their global requests are traced; `simt.model.caches` sends those through the caches.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from simt.codegen.plan import Plan
+from simt.codegen.runtime import runtime
+from simt.engine.block import Outcome
+from simt.engine.state import Scope, TraceRecord
+from simt.events import Argument, Budget
+from simt.runner.buffers import bind
+from simt.runner.launch import Kernel, launch_state
+from simt.runner.states import ThreadState
+
+__all__ = ["Counted", "Sampler", "Traced"]
+
+FUEL = 16_000_000  # warp instructions of all counted blocks, some tenths of a second
+RECORD = np.dtype(TraceRecord.structure())
+TRACE_RECORDS = 1 << 16  # of one block's requests, shared ones too: 18 MB
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What whole blocks did.
+
+    Attributes:
+        blocks: how many ran.
+        runs: (n_basic_blocks, 4) int64: runs with all lanes, with some, their lanes, and how often lanes parted.
+        sites: (n_sites, 12) int64, as `Site.counts`.
+    """
+
+    blocks: int
+    runs: np.ndarray
+    sites: np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """Global requests of some blocks, cut short where a block makes many.
+
+    Attributes:
+        records: (n,) of `TraceRecord`, as `RECORD`.
+        block: (n,) int64, linear index of the block.
+        turn: (n,) int64: the how manieth request of its warp.
+        complete: whether every block ran to its end.
+    """
+
+    records: np.ndarray
+    block: np.ndarray
+    turn: np.ndarray
+    complete: bool
+
+
+class Sampler:
+    """One launch of which blocks run one at a time, in any order. Nothing is checked; the arrays are worked in."""
+
+    def __init__(
+        self, kernel: Kernel, grid: Sequence[int], block: Sequence[int], shared_bytes: int,
+        arguments: Sequence[Argument], constants: dict[str, bytes] | None = None,
+    ):  # fmt: skip
+        self.kernel = kernel
+        kernel.full_address()
+        self.memory = bind(
+            kernel.plan, arguments, want_writers=False, races=False, constants=constants, in_place=True
+        )
+        self.launch = launch_state(
+            kernel, grid, block, shared_bytes, self.memory, checks=0, budget=Budget(printf_bytes=0), trace=TRACE_RECORDS
+        )
+        self.trace, self.slice = self.launch.record.trace, self.launch.record.slice
+        self.state = ThreadState(self.launch, 0)
+        self.n_blocks = int(np.prod(grid))
+        addresses = runtime(kernel.cache).addresses
+        ctypes.CFUNCTYPE(None, ctypes.c_void_p)(addresses["start_warps"])(self.state.block_address)
+        self._run_blocks = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(addresses["run_blocks"])
+
+    @property
+    def plan(self) -> Plan:
+        return self.kernel.plan
+
+    def count(self, at_most: int) -> Counted:
+        """Runs up to that many whole blocks, spread over the grid; fewer where one takes long, none where none ends."""
+        self.launch.record.trace = None
+        self.launch.record.slice = self.slice
+        left, ran = FUEL, 0
+        runs, sites = np.zeros((len(self.plan.cfg.blocks), 4), np.int64), np.zeros((len(self.plan.site_infos), 12), np.int64)
+        for index in _spread(self.n_blocks, at_most):
+            self._clear_counts()
+            spent = self._run(index, left)
+            if spent is None:
+                break
+            left -= spent
+            ran += 1
+            runs += self.state.block_runs.astype(np.int64).reshape(-1, 4)
+            sites += np.array([list(site.counts) for site in self.state.sites[: len(sites)]], np.int64).reshape(sites.shape)
+            if left <= 0 or spent * 2 > FUEL:
+                break
+        return Counted(ran, runs, sites)
+
+    def traced(self, blocks: Sequence[int], requests: int, instructions: int) -> Traced:
+        """The first global requests of blocks.
+
+        Args:
+            blocks: linear indices.
+            requests: of each warp, about.
+            instructions: that a warp needs for them, about.
+        """
+        record = self.launch.record
+        record.trace = self.trace
+        record.slice = min(self.slice, max(instructions, 1))
+        budget = record.slice * record.warps_per_block
+        kept, owners, turns, complete = [], [], [], True
+        for index in blocks:
+            record.trace_count = 0
+            complete = self._run(index, budget) is not None and complete
+            rows, turn = self._requests(min(record.trace_count, TRACE_RECORDS), requests)
+            kept.append(rows)
+            turns.append(turn)
+            owners.append(np.full(len(turn), index, np.int64))
+        return Traced(np.concatenate(kept), np.concatenate(owners), np.concatenate(turns), complete)
+
+    def _requests(self, count: int, most: int) -> tuple[np.ndarray, np.ndarray]:
+        """((n,) records, (n,) int64): a block's traced global requests and their turns in their warps."""
+        records = np.frombuffer(memoryview(self.launch.trace).cast("B"), RECORD)[:count]
+        records = records[records["scope"] == Scope.GLOBAL]
+        warp = records["warp"]
+        order = np.argsort(warp, kind="stable")
+        starts = np.searchsorted(warp[order], warp[order])
+        turn = np.empty(len(warp), np.int64)
+        turn[order] = np.arange(len(warp)) - starts
+        keep = turn < most
+        return records[keep], turn[keep]
+
+    def _clear_counts(self) -> None:
+        self.state.block_runs[:] = 0
+        for site in self.state.sites:
+            ctypes.memset(ctypes.addressof(site.counts), 0, ctypes.sizeof(site.counts))
+
+    def _run(self, index: int, fuel: int) -> int | None:
+        """Runs one block from its start; the warp instructions it took, or None when it did not end within `fuel`."""
+        record, thread = self.launch.record, self.state.thread
+        record.next_block, record.last_block, record.stop = index, index + 1, 0
+        self.state.block.running = 0
+        thread.budget = fuel
+        while True:
+            code = self._run_blocks(self.state.block_address)
+            if code == Outcome.NEED_MASKED:
+                record.masked_code = self.kernel.masked_address()
+            elif code == Outcome.FINISHED or not self.state.block.running:
+                return fuel - thread.budget
+            elif code != Outcome.PAUSED or thread.budget <= 0 or record.stop:
+                return None
+
+
+def _spread(total: int, at_most: int) -> list[int]:
+    """Up to `at_most` indices of `total`, evenly spread."""
+    n = min(total, at_most)
+    return [int((2 * index + 1) * total // (2 * n)) for index in range(n)]
