@@ -32,6 +32,7 @@ COMMANDS = {
     "export": "export",
     "replay": "replay",
     "mark": "mark",
+    "submit": "submit",
 }
 
 TRACEBACK = "WARPWISE_TRACEBACK"  # set to anything: an internal failure shows where it happened

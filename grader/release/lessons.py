@@ -1,4 +1,4 @@
-"""Lessons from solutions: the same notebooks with every solution block cleared, in marimo's own form."""
+"""What is derived from solutions: lessons (the same notebooks, cleared, in marimo's own form) and the nbgrader edition."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from grader.release.clearing import ClearingError, clear
+from grader.release.jupyter_edition import notebook_of
 from grader.release.marimo_form import Cell, NotebookFormError, emit, parse
 from grader.release.starters import starters_json, starters_of
 
@@ -62,11 +63,14 @@ def build(top: Path) -> Release:
     starters: dict[str, dict[str, str]] = {}
     for path in _solutions(top):
         try:
-            lesson = lesson_of(path.read_text(encoding="utf-8"))
+            solution = path.read_text(encoding="utf-8")
+            lesson = lesson_of(solution)
+            edition = notebook_of(solution, path.stem, top / "assets")
             starters |= starters_of(lesson)
         except (ClearingError, NotebookFormError, OSError, ValueError) as error:
             raise ReleaseError(f"{path.relative_to(top)}: {error}") from error
         files[f"lessons/{path.name}"] = lesson
+        files[f"nbgrader/source/{path.stem}/{path.stem}.ipynb"] = edition
     if files:
         files[STARTERS] = starters_json(starters)
     return Release(files)

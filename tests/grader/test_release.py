@@ -132,7 +132,9 @@ def marimos_own(text):
 
 
 def test_solution_block_becomes_one_line_to_do():
-    assert clear("a\n    // BEGIN SOLUTION\n    b\n    c\n    // END SOLUTION\nd") == "a\n    // TODO: your code here\nd"
+    assert (
+        clear("a\n    // BEGIN SOLUTION\n    b\n    c\n    // END SOLUTION\nd") == "a\n    // TODO: your code here\nd"
+    )
 
 
 def test_python_block_gets_a_python_comment():
@@ -244,7 +246,8 @@ def course(tmp_path):
 
 
 def test_release_writes_lessons_and_starters(course):
-    assert write(course, build(course)) == ["lessons/01_thread_mapping.py", STARTERS]
+    edition = "nbgrader/source/01_thread_mapping/01_thread_mapping.ipynb"
+    assert write(course, build(course)) == ["lessons/01_thread_mapping.py", edition, STARTERS]
     lesson = (course / "lessons" / "01_thread_mapping.py").read_text()
     assert "y[i] = x[i];  // TODO: guard" in lesson
     assert "SOLUTION" not in lesson and "if (i < n)" not in lesson
@@ -274,7 +277,9 @@ def test_difference_is_named(course):
 def test_fault_in_a_solution_names_the_file(course):
     path = course / "solutions" / "01_thread_mapping.py"
     path.write_text(SOLUTION.replace("        // END SOLUTION\n", ""))
-    with pytest.raises(ReleaseError, match=r"01_thread_mapping\.py: in the cell `# exercise: thread_mapping\.map1d`, line 11"):
+    with pytest.raises(
+        ReleaseError, match=r"01_thread_mapping\.py: in the cell `# exercise: thread_mapping\.map1d`, line 11"
+    ):
         build(course)
 
 

@@ -1,0 +1,1 @@
+"""A real nbgrader course, and our preprocessors on their own."""
