@@ -19,6 +19,7 @@ from simt.events import ALL_CHECKS
 
 if TYPE_CHECKING:
     from simt.cli_run import RunReport
+    from simt.warp_trace import WarpRequest
 
 __all__ = ["main"]
 
@@ -52,6 +53,8 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--threads", type=_threads, metavar="N", help="native threads; all cores when left out")
     run.add_argument("--suppress", type=Path, metavar="FILE.toml", help="findings that are accepted, each with its reason")
     run.add_argument("--sarif", type=Path, metavar="FILE", help="write the findings there as SARIF 2.1.0")
+    run.add_argument("--trace", type=_warp, metavar="BLOCK:WARP", help="follow one warp, such as 0:1 or 2,0,0:3")
+    run.add_argument("--trace-out", type=Path, metavar="FILE.json", help="where its steps go; trace.json when left out")
     run.set_defaults(run=_run)
     coverage = commands.add_parser("coverage", help="the table of PTX instructions: what runs, what does not")
     coverage.set_defaults(run=_coverage)
@@ -99,7 +102,9 @@ def _run_and_print(arguments: argparse.Namespace) -> int:
     from simt.cli_report import report_json, report_text, write_outputs
     from simt.cli_run import RunOptions, run_files
 
-    options = RunOptions(arguments.arch, arguments.check, arguments.threads, suppress=arguments.suppress)
+    options = RunOptions(
+        arguments.arch, arguments.check, arguments.threads, suppress=arguments.suppress, steps=arguments.trace
+    )
     report = run_files(arguments.kernel, arguments.launch, options)
     paths: dict[str, Path] = {}
     try:
@@ -107,6 +112,8 @@ def _run_and_print(arguments: argparse.Namespace) -> int:
             paths = write_outputs(report, arguments.out)
         if arguments.sarif:
             _write_sarif(report, arguments)
+        if arguments.trace:
+            _write_traces(report, arguments.trace_out or Path("trace.json"))
     except OSError as error:
         message = f"cannot write to {error.filename or arguments.out}: {error.strerror}; choose another place"
         print(message, file=sys.stderr)
@@ -118,6 +125,23 @@ def _run_and_print(arguments: argparse.Namespace) -> int:
     else:
         print(report_text(report, paths), end="")
     return report.exit_status
+
+
+def _warp(text: str) -> WarpRequest:
+    """`1,0,0:2` or `1:2`: a block's coordinates and a warp."""
+    from simt.warp_trace import WarpRequest
+
+    block, _, warp = text.partition(":")
+    parts = block.split(",")
+    if not warp.isdecimal() or not 1 <= len(parts) <= 3 or not all(part.isdecimal() for part in parts):
+        raise argparse.ArgumentTypeError(f"{text!r} is not BLOCK:WARP, such as 0:1 or 2,0,0:3")
+    x, y, z = (*map(int, parts), 0, 0)[:3]
+    return WarpRequest((x, y, z), int(warp))
+
+
+def _write_traces(report: RunReport, path: Path) -> None:
+    traces = [run.result.warp_trace.to_json() for run in report.runs if run.result.warp_trace]
+    path.write_text(json.dumps({"traces": traces}, allow_nan=False) + "\n", encoding="utf-8")
 
 
 def _write_sarif(report: RunReport, arguments: argparse.Namespace) -> None:

@@ -29,6 +29,7 @@ from simt.launch_file import (
 from simt.launch_values import ValueSpecError
 from simt.program import BuildFailed, Program
 from simt.suppress import Suppressed, Suppression, SuppressionFileError, find_suppression, read_suppressions, unused
+from simt.warp_trace import WarpRequest
 
 __all__ = ["EXIT", "LaunchRun", "RunOptions", "RunReport", "run_files"]
 
@@ -56,6 +57,7 @@ class RunOptions:
     threads: int | None = None
     budget: Budget = Budget()
     suppress: Path | None = None  # a file of findings that are accepted
+    steps: WarpRequest | None = None  # a warp to follow in every launch
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,12 +210,25 @@ class _Runner:
             return LaunchRun(program, spec, nothing)
         result = program.launch(
             spec.config, arguments, checks=self.options.checks, budget=self.options.budget, threads=self.options.threads,
-            constants=_constants(program, self.file.constants),
+            constants=_constants(program, self.file.constants), steps=self._steps(spec),
         )  # fmt: skip
         for name in ("translate", "run"):
             self.seconds[name] += result.seconds.get(name, 0.0)
         self._keep(number, spec, program, result)
         return LaunchRun(program, spec, result)
+
+    def _steps(self, spec: LaunchSpec) -> WarpRequest | None:
+        """The warp to follow; raises `LaunchFileError` for one that the launch does not have."""
+        wanted, config = self.options.steps, spec.config
+        if wanted is None or min(*config.grid, *config.block) < 1:
+            return None
+        warps = -(-config.block.volume // 32)
+        if wanted.warp >= warps or any(at >= size for at, size in zip(wanted.block, config.grid)):
+            raise LaunchFileError(
+                f"there is no warp {wanted.warp} of block {wanted.block}: grid {config.grid}, {warps} warps a block",
+                "blocks and warps count from 0, as in --trace 0,0,0:1",
+            )
+        return wanted
 
     def _check_memory(self) -> None:
         """Raises `LaunchFileError` before arrays are made that no launch could take."""

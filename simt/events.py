@@ -12,6 +12,7 @@ import numpy as np
 
 from simt.counters import Counters
 from simt.diagnostics import Diagnostic
+from simt.warp_trace import WarpTrace
 
 __all__ = [
     "ALL_CHECKS", "Access", "Argument", "Budget", "Direction", "LaunchResult", "MemoryRequest", "Scope",
@@ -84,6 +85,7 @@ class LaunchResult:
         printed: text of device printf, capped.
         seconds: {"translate": s, "run": s}.
         trace: recorded `MemoryRequest`s when tracing was asked for.
+        warp_trace: the steps of one warp when it was followed.
         shadows: by argument, (n_words,) uint8: which bytes hold a value and which words were read, for a next launch.
     """
 
@@ -102,6 +104,7 @@ class LaunchResult:
     checks: frozenset[str] = ALL_CHECKS
     trace: tuple[MemoryRequest, ...] = ()
     shadows: dict[str, np.ndarray] = field(default_factory=dict)
+    warp_trace: WarpTrace | None = None
 
     @property
     def errors(self) -> tuple[Diagnostic, ...]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,7 +32,9 @@ from simt.runner.arguments import check_arguments
 from simt.runner.launch import Kernel, Raw, check_bits, run
 from simt.runner.limits import argument_findings, plan_findings
 from simt.runner.report import read_diagnostics, read_printed, read_trace
+from simt.runner.steps import read_steps
 from simt.runner.tally import tally
+from simt.warp_trace import WarpRequest, WarpTrace
 
 if TYPE_CHECKING:
     from simt.nvrtc import Build
@@ -121,6 +123,7 @@ class Program:
         want_writers: bool = False,
         trace: int = 0,
         constants: Mapping[str, bytes] | None = None,
+        steps: WarpRequest | None = None,
     ) -> LaunchResult:
         """Runs one launch; arguments are copied in and nothing of the caller's is changed.
 
@@ -133,13 +136,14 @@ class Program:
             want_writers: also tell which thread wrote each word last.
             trace: > 0 records up to that many memory requests, single-threaded in block order.
             constants: bytes for `__constant__` variables by name.
+            steps: a warp to follow instruction by instruction, by code made for that alone.
         """
         refused = self._refusals(config, arguments, budget)
         if any(d.severity is Severity.ERROR for d in refused):
             return _ended(Status.REJECTED, refused, config, checks)
         started = time.perf_counter()
         try:
-            kernel = self._kernel(config)
+            kernel = self._kernel(config, steps is not None)
             assembled = self.resources is not None
             refused += plan_findings(kernel.plan, config, arch_of(self.arch), budget, assembled=assembled)
             if any(d.severity is Severity.ERROR for d in refused):
@@ -155,11 +159,31 @@ class Program:
         translate, before = time.perf_counter() - started, kernel.seconds
         raw = run(
             kernel, tuple(config.grid), tuple(config.block), shared, arguments, checks=check_bits(checks, want_writers),
-            budget=budget, threads=threads, trace=trace, constants=dict(constants or {}),
+            budget=budget, threads=threads, trace=trace, constants=dict(constants or {}), steps=steps,
         )  # fmt: skip
         masked = kernel.seconds - before  # translated while the launch ran
         seconds = {"translate": translate + masked, "run": max(0.0, raw.seconds - masked)}
-        return _result(self, raw, refused, checks, trace, seconds)
+        result = _result(self, raw, refused, checks, trace, seconds)
+        if steps is None:
+            return result
+        return replace(result, warp_trace=read_steps(raw.plan, raw.launch, steps, self.kernel, self.source))
+
+    def trace(
+        self, config: LaunchConfig, arguments: Sequence[Argument], *, block: tuple[int, int, int] = (0, 0, 0), warp: int = 0,
+        limit: int = 10_000, constants: Mapping[str, bytes] | None = None,
+    ) -> WarpTrace:  # fmt: skip
+        """The way of one warp through a launch, at most `limit` steps of it.
+
+        Raises:
+            ValueError: there is no such block or warp, or the launch did not run; the message says why.
+        """
+        warps = -(-config.block.volume // 32)
+        if any(at >= size for at, size in zip(block, config.grid)) or warp >= warps:
+            raise ValueError(f"the launch has {config.grid} blocks of {warps} warps; there is no warp {warp} of block {block}")
+        result = self.launch(config, arguments, constants=constants, steps=WarpRequest(block, warp, limit))
+        if result.warp_trace is None:
+            raise ValueError("; ".join(found.message for found in result.diagnostics) or str(result.status))
+        return result.warp_trace
 
     def _refusals(self, config: LaunchConfig, arguments: Sequence[Argument], budget: Budget) -> tuple[Diagnostic, ...]:
         resources = self.resources
@@ -170,13 +194,14 @@ class Program:
         found += check_arguments(function, arguments, self.source) + _promise(function, config)
         return found + argument_findings(arguments, budget)
 
-    def _kernel(self, config: LaunchConfig) -> Kernel:
-        """Plans and machine code are kept per block shape."""
+    def _kernel(self, config: LaunchConfig, followed: bool = False) -> Kernel:
+        """Plans and machine code are kept per block shape, apart for kernels that are followed."""
         shape = (config.block.x, config.block.y, config.block.z)
-        if shape not in self._kernels:
+        if (shape, followed) not in self._kernels:
             plan = make_plan(self.module, self.kernel, shape, self.file_name)
-            self._kernels[shape] = Kernel(plan, cache_folder() / "runtime")
-        return self._kernels[shape]
+            plan.steps = {} if followed else None
+            self._kernels[shape, followed] = Kernel(plan, cache_folder() / "runtime")
+        return self._kernels[shape, followed]
 
     def _unsupported(self, error: Unsupported) -> Diagnostic:
         instruction = error.instruction

@@ -24,6 +24,7 @@ from simt.codegen.definedness import check_use, follow
 from simt.codegen.emitter import I32, I64
 from simt.codegen.plan import Plan, is_synchronising
 from simt.codegen.pure import lower_pure
+from simt.codegen.stepping import step_begins, step_ends, step_parts
 from simt.codegen.wgmma_registers import watch
 from simt.codegen.writer import PTR, Writer
 from simt.engine.state import Exit, Thread, Warp
@@ -61,6 +62,8 @@ class _Flow:
         w = self.w
         doubt = bool(self.plan.doubtful)
         for instruction in block.straight:
+            if self.plan.steps is not None:
+                step_begins(w, instruction)
             handler = STRUCTURAL.get(instruction.name)
             if handler is not None:
                 handler(w, instruction)
@@ -71,7 +74,11 @@ class _Flow:
                 follow(w, instruction)
             if self.plan.states and not w.b.block.is_terminated:
                 watch(w, instruction)
+            if self.plan.steps is not None and not w.b.block.is_terminated:
+                step_ends(w, instruction)
         last = block.terminator
+        if last is not None and self.plan.steps is not None and not w.b.block.is_terminated:
+            step_parts(w, last)
         if last is None or last.guard is None:
             return
         if doubt:
@@ -131,6 +138,8 @@ class _Full(_Flow):
         first = block.instructions[0] if block.instructions else None
         if first is not None and control.is_barrier(first):
             w.leave_block(frozenset())
+            if plan.steps is not None:
+                step_begins(w, first)
             control.arrive(w, first, block.index)
             w.store_field(Warp, w.warp, "resume", block.fall_through)
             self.leave(Exit.BARRIER)
@@ -297,6 +306,8 @@ class _Masked(_Flow):
         self.count(block.index, 1, 1)
         counted = w.native("llvm.ctpop.i32", I32, w.mask)
         self.count(block.index, 2, w.b.zext(counted, I64))
+        if self.plan.steps is not None:
+            step_begins(w, barrier)
         control.arrive(w, barrier, block.index)
         if block.fall_through is not None:
             self.pend(block.fall_through, w.mask)

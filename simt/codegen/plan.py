@@ -84,6 +84,7 @@ class Plan:
     states: dict[str, int] = field(default_factory=dict)  # registers of wgmma: where their states lie, behind the masks
     seeds: frozenset[int] = frozenset()  # ids of loads that only guess what a compare-and-swap then verifies
     loop_cost: dict[int, int] = field(default_factory=dict)  # loop header -> instructions of one round
+    steps: dict[int, tuple[int, Instruction]] | None = None  # id of instruction -> its number, in a kernel that is followed
 
     @property
     def is_asynchronous(self) -> bool:

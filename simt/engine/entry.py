@@ -13,6 +13,7 @@ from simt.engine.mbarriers import MBARRIERS
 from simt.engine.memory import load, load_uniform, store
 from simt.engine.races import fence
 from simt.engine.services import SERVICES
+from simt.engine.stepping import STEPPING
 from simt.engine.wgmma import PRODUCTS
 from simt.engine.wgmma_rules import RULES
 
@@ -20,5 +21,5 @@ __all__ = ["ENTRY_POINTS"]
 
 ENTRY_POINTS = (
     load, load_uniform, store, atomic, fence, pick, arrive, start_block, start_warps, run_blocks, *EXCHANGE, *SERVICES,
-    *MATRIX, *COPIES, *BULK_COPIES, *MBARRIERS, *MBARRIER_WAITS, *PRODUCTS, *RULES,
+    *MATRIX, *COPIES, *BULK_COPIES, *MBARRIERS, *MBARRIER_WAITS, *PRODUCTS, *RULES, *STEPPING,
 )

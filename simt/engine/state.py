@@ -12,7 +12,7 @@ from simt.engine.records import Array, Ptr, Record, i32, i64, u8, u32, u64
 
 __all__ = [
     "ATOMIC_CODES", "ATOMIC_TYPES", "Access", "Barrier", "Block", "Bulk", "CheckBit", "Exit", "Finding", "Flight",
-    "Launch", "MBarrier", "Scope", "Segment", "SegmentFlag", "Site", "SiteFlag", "Thread", "TraceRecord", "Warp",
+    "Launch", "MBarrier", "Scope", "Segment", "SegmentFlag", "Site", "SiteFlag", "StepRecord", "Thread", "TraceRecord", "Warp",
     "WarpStatus",
 ]
 
@@ -170,6 +170,16 @@ class TraceRecord(Record):
     addresses: Array[u64, 32]
 
 
+class StepRecord(Record):
+    """A part of one step of a warp that is followed; see `simt.engine.stepping`."""
+
+    index: i32  # of the instruction in `Plan.steps`
+    part: i32
+    mask: u32
+    in_flight: u32
+    values: Array[u64, 32]
+
+
 class Barrier(Record):
     arrived: i32  # threads
     expected: i32  # 0 for the whole block
@@ -259,6 +269,11 @@ class Launch(Record):
     printf: Ptr[u8]
     printf_bytes: i64
     printf_used: i64
+    steps: Ptr[StepRecord]  # of one warp, null unless it is followed
+    step_limit: i64
+    step_count: i64
+    step_block: i64
+    step_warp: i32
 
 
 class Thread(Record):

@@ -24,6 +24,8 @@ from simt.events import Argument, Budget
 from simt.ptx.syntax import Instruction, Special
 from simt.runner.buffers import Memory, bind
 from simt.runner.states import LaunchState, ThreadState
+from simt.runner.steps import PARTS
+from simt.warp_trace import WarpRequest
 
 __all__ = ["Kernel", "Raw", "check_bits", "run"]
 
@@ -155,6 +157,7 @@ def run(
     threads: int | None = None,
     trace: int = 0,
     constants: dict[str, bytes] | None = None,
+    steps: WarpRequest | None = None,
 ) -> Raw:
     """Runs the whole grid, or until a finding, a budget or the clock ends it."""
     kernel.full_address()  # which fills the plan's sites
@@ -169,6 +172,8 @@ def run(
         constants=constants,
     )
     launch = launch_state(kernel, grid, block, shared_bytes, memory, checks=checks, budget=budget, trace=trace)
+    if steps is not None:
+        launch.set_steps(steps, PARTS)
     states = [ThreadState(launch, index) for index in range(wanted)]
     started = time.perf_counter()
     meter = _Meter(budget, started + budget.seconds)

@@ -11,9 +11,23 @@ from simt.codegen.plan import Plan
 from simt.engine.bulk_copies import BULKS
 from simt.engine.flying import FLIGHTS
 from simt.engine.races import READ_LOG_BYTES, SHARED_RACE_WORD_BYTES
-from simt.engine.state import Block, Bulk, CheckBit, Finding, Flight, Launch, MBarrier, Site, Thread, TraceRecord, Warp
+from simt.engine.state import (
+    Block,
+    Bulk,
+    CheckBit,
+    Finding,
+    Flight,
+    Launch,
+    MBarrier,
+    Site,
+    StepRecord,
+    Thread,
+    TraceRecord,
+    Warp,
+)
 from simt.runner.buffers import address_of
 from simt.runner.host_memory import CACHE_LINE, records, zeroed
+from simt.warp_trace import WarpRequest
 
 __all__ = ["LaunchState", "ThreadState"]
 
@@ -46,6 +60,14 @@ class LaunchState:
         self.trace = records(TraceRecord.structure(), trace)
         r.trace = ctypes.addressof(self.trace) if trace else None
         r.trace_limit, r.trace_count = trace, 0
+
+    def set_steps(self, request: WarpRequest, parts: int) -> None:
+        """Makes room for the steps of one warp, `parts` records each."""
+        r = self.record
+        x, y, z = request.block
+        self.steps = records(StepRecord.structure(), request.limit * parts)
+        r.steps, r.step_limit, r.step_count = ctypes.addressof(self.steps), request.limit * parts, 0
+        r.step_block, r.step_warp = x + r.grid[0] * (y + r.grid[1] * z), request.warp
 
     def set_waiting(self, blocks: Iterable[int]) -> None:
         """Marks the basic blocks of loops that wait."""
