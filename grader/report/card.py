@@ -15,6 +15,7 @@ from grader.model import CaseResult, GoalResult, GoalState, Report, Timing, Verd
 from grader.report import wording
 from grader.report.card_counters import counters_section
 from grader.report.listing import excerpt_lines, listing
+from grader.report.speed import duration_text, timing_rows, timing_text
 from grader.report.wording import NO_CONTEXT, Context
 from simt.diagnostics import Diagnostic
 
@@ -198,12 +199,13 @@ def _goal(goal: GoalResult, report: Report, said: str) -> str:
 
 
 def _speed(report: Report) -> str:
-    if report.timing is None:
+    timing = report.timing
+    if timing is None:
         return ""
-    return (
-        f'<div class="ww-block"><h4>Speed <small>{escape(wording.timing_text(report.timing))}</small></h4>'
-        f'<div class="ww-bars">{"".join(_bars(report.timing))}</div></div>'
-    )
+    bars = f'<div class="ww-bars">{"".join(_bars(timing))}</div>' if timing.student_ns else ""
+    rows = "".join(f"<tr><th>{escape(label)}</th><td>{escape(value)}</td></tr>" for label, value in timing_rows(timing))
+    basis = f'<details><summary>What it rests on</summary><table class="ww-table">{rows}</table></details>' if rows else ""
+    return f'<div class="ww-block"><h4>Speed <small>{escape(timing_text(timing))}</small></h4>{bars}{basis}</div>'
 
 
 def _bars(timing: Timing) -> Iterator[str]:
@@ -216,15 +218,8 @@ def _bars(timing: Timing) -> Iterator[str]:
         yield (
             f'<span class="ww-bar-label">{label}</span><span class="ww-bar-track">'
             f'<span class="ww-bar ww-bar-{kind}" style="width:{width:.1f}%"></span></span>'
-            f'<span class="ww-bar-value">{escape(_duration(time_ns))}</span>'
+            f'<span class="ww-bar-value">{escape(duration_text(time_ns))}</span>'
         )
-
-
-def _duration(time_ns: float) -> str:
-    for limit, unit in ((1e3, "ns"), (1e6, "µs"), (1e9, "ms")):
-        if time_ns < limit:
-            return f"{time_ns / limit * 1e3:.3g} {unit}"
-    return f"{time_ns / 1e9:.3g} s"
 
 
 def _printed(report: Report) -> str:

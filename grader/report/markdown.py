@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 
-from grader.model import CaseResult, GoalState, Report, Verdict
+from grader.model import CaseResult, GoalState, Report, Timing, Verdict
 from grader.report import wording
+from grader.report.speed import timing_rows, timing_text
 from grader.report.wording import NO_CONTEXT, Context
 from simt.diagnostics import Diagnostic
 
@@ -29,7 +30,7 @@ def markdown(report: Report, context: Context = NO_CONTEXT) -> str:
         *(_finding(finding, context) for finding in wording.findings(report)),
         _cases(report.cases),
         _goals(report),
-        f"Speed: {_prose(wording.timing_text(report.timing))}" if report.timing else "",
+        _speed(report.timing) if report.timing else "",
         _fenced(report.printed, "Printed by the kernel:") if report.printed else "",
         f"**Next:** {_prose(wording.next_step(report, context))}",
     ]
@@ -80,6 +81,11 @@ def _goals(report: Report) -> str:
             line += f". {_prose(goal.why)}"
         lines.append(line)
     return "\n".join(lines)
+
+
+def _speed(timing: Timing) -> str:
+    rows = [f"- {_prose(label)}: {_prose(value)}" for label, value in timing_rows(timing)]
+    return "\n".join([f"Speed: {_prose(timing_text(timing))}", *(["", *rows] if rows else [])])
 
 
 def _prose(text: str) -> str:

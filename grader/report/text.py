@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from grader.model import GoalState, Report, Verdict
 from grader.report import wording
+from grader.report.speed import timing_rows, timing_text
 from grader.report.wording import NO_CONTEXT, Context
 from simt.counters import Counters
 from simt.diagnostics import Diagnostic, Severity
@@ -64,7 +65,8 @@ def renderable(report: Report, context: Context = NO_CONTEXT) -> RenderableType:
     if report.goals:
         parts.append(_goals(report))
     if report.timing is not None:
-        parts.append(_indented(f"speed-up: {wording.timing_text(report.timing)}"))
+        parts.append(_indented(f"speed-up: {timing_text(report.timing)}"))
+        parts += [_indented(f"  {label}: {value}", "dim") for label, value in timing_rows(report.timing)]
     if report.counters is not None and report.verdict is Verdict.PASS:
         parts.append(_indented(_counter_line(report.counters), "dim"))
     if report.printed:

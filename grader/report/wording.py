@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from grader.model import Basis, CaseResult, GoalResult, GoalState, Report, Timing, ValueAnswer, Verdict
+from grader.model import CaseResult, GoalResult, GoalState, Report, ValueAnswer, Verdict
 from grader.verdicts import verdict_of
 from simt.counters import NCU, Counters
 from simt.diagnostics import Diagnostic, Severity
@@ -17,7 +17,7 @@ from simt.diagnostics import Diagnostic, Severity
 __all__ = [
     "HEADLINES", "NO_CONTEXT", "Context", "CounterRow", "bad_text", "case_label", "counter_rows", "element_text",
     "findings", "goal_text", "goal_value", "headline", "lanes_text", "metric_name", "next_step", "number", "points_of",
-    "points_text", "sentence", "shape_text", "status", "thread_text", "timing_text", "value_text", "where",
+    "points_text", "sentence", "shape_text", "status", "thread_text", "value_text", "where",
 ]
 
 
@@ -209,12 +209,6 @@ def goal_text(goal: GoalResult) -> str:
     return f"{metric_name(goal.metric)} {'≥' if goal.at_least else '≤'} {number(goal.limit)}"
 
 
-def timing_text(timing: Timing) -> str:
-    """`2.4x the baseline (2.3 to 2.5), measured on H200`."""
-    interval = f" ({number(timing.low)} to {number(timing.high)})" if timing.basis is Basis.MEASURED else ""
-    return f"{number(timing.ratio)}x the baseline{interval}, {timing.basis} for {timing.device}"
-
-
 def thread_text(bad: Mapping[str, object]) -> str:
     """`written by thread (3,0,0) of block (1,0,0)`, `no thread wrote it`, or "" where it is not known."""
     thread = bad.get("thread")
@@ -244,8 +238,17 @@ def value_text(value: object) -> str:
 def goal_value(goal: GoalResult, report: Report) -> str:
     """`3.98, counted`, or why there is no number."""
     if goal.value is not None:
-        return f"{number(goal.value)}, {goal.basis}"
+        return f"{number(goal.value)}, {goal.basis}" + _does_not_count(goal, report)
     return "not measured here" if report.verdict is Verdict.PASS else "counts once the answer is right"
+
+
+def _does_not_count(goal: GoalResult, report: Report) -> str:
+    """Why a value that is there decides nothing."""
+    if goal.state is not GoalState.NOT_MEASURED or report.timing is None:
+        return ""
+    if goal.limit in report.timing.off:
+        return ", which decides nothing: this goal's margins do not hold on this GPU"
+    return ", which decides nothing now" if report.timing.problem else ", too near to the goal for an estimate"
 
 
 def shape_text(value: object) -> str:

@@ -13,7 +13,7 @@ from grader.timing.trace import Surroundings, Trace
 __all__ = ["NOISES", "RECORDED", "Rounds", "SYNTHETIC", "trace_of"]
 
 GOLDEN = Path(__file__).parents[2] / "golden"
-BASE_NS = 56_000.0  # a copy of 16 M floats on an H200 (tests/golden/h200)
+BASE_NS = 280_000.0  # a tiled product of 1024 × 1024 matrices on an H200
 PAIRS = 40
 
 Noise = Callable[[np.random.Generator, int], np.ndarray]  # (n, 2) factors: baseline and student of each pair
@@ -45,8 +45,8 @@ def _drift(rng, n):
 
 
 def _ticks(rng, n):
-    """Events tick every 0.5 µs, as on a short kernel."""
-    tick = 500.0 / BASE_NS
+    """Events tick every 0.5 µs, and the kernel takes 56."""
+    tick = 0.5 / 56
     return np.round(np.exp(rng.normal(0, 0.01, (n, 2))) / tick) * tick
 
 

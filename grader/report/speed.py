@@ -1,0 +1,57 @@
+"""The words of a timing that every view shares."""
+
+from __future__ import annotations
+
+from grader.model import Basis, Timing
+from grader.report.wording import number
+
+__all__ = ["duration_text", "timing_rows", "timing_text"]
+
+
+def timing_text(timing: Timing) -> str:
+    """`2.4x the baseline (2.3 to 2.5), measured for H200`; why there is none; why it does not count."""
+    if timing.problem:
+        return f"not measurable now: {timing.problem}"
+    interval = f" ({number(timing.low)} to {number(timing.high)})" if timing.basis is Basis.MEASURED else ""
+    words = f"{number(timing.ratio)}x the baseline{interval}, {timing.basis} for {timing.device}"
+    if timing.suspect:
+        return f"{words}; suspect: {timing.suspect}. It counts once somebody has looked at it"
+    return f"{words}; borderline, which counts as reached" if timing.borderline else words
+
+
+def timing_rows(timing: Timing) -> tuple[tuple[str, str], ...]:
+    """(label, value) of what a measured timing rests on; empty for an estimate, and where nothing was timed."""
+    if timing.basis is not Basis.MEASURED or not timing.student_ns:
+        return ()
+    rows = [
+        ("median launch", f"yours {duration_text(timing.student_ns)}, baseline {duration_text(timing.baseline_ns)}"),
+        ("sizes", ", ".join(f"{name} = {size}" for name, size in timing.sizes.items())),
+        ("pairs", _pairs(timing)),
+        ("SM clock", f"{timing.clock_mhz:.0f} MHz" if timing.clock_mhz else ""),
+        ("rate", _rate(timing)),
+        ("off on this GPU", ", ".join(f"the goal of {number(limit)}x" for limit in timing.off)),
+    ]
+    return tuple((label, value) for label, value in rows if value)
+
+
+def _pairs(timing: Timing) -> str:
+    words = f"{timing.pairs_used} used, {timing.pairs_dropped} dropped"
+    if timing.rounds > 1:
+        words += f", {timing.rounds} rounds"
+    return words + (f", {timing.copies} launches each" if timing.copies > 1 else "")
+
+
+def _rate(timing: Timing) -> str:
+    """`2,410 GB/s, 58 % of what this GPU was measured to reach`; without a calibration only the first part."""
+    if not timing.rate_unit:
+        return ""
+    share = "" if timing.share is None else f", {100 * timing.share:.0f} % of what this GPU was measured to reach"
+    return f"{timing.rate:,.0f} {timing.rate_unit}{share}"
+
+
+def duration_text(time_ns: float) -> str:
+    """`56.2 µs`."""
+    for limit, unit in ((1e3, "ns"), (1e6, "µs"), (1e9, "ms")):
+        if time_ns < limit:
+            return f"{time_ns / limit * 1e3:.3g} {unit}"
+    return f"{time_ns / 1e9:.3g} s"

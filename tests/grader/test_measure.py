@@ -1,0 +1,178 @@
+"""From rounds of a device to goals, verdict and words: what a timing earns, and what speaks against it."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from grader.answers import submit
+from grader.devices.base import DeviceLost
+from grader.exercises import exercise
+from grader.hidden import NO_SEEDS
+from grader.model import Goal, GoalState, Timed, Verdict
+from grader.pipeline import grade
+from grader.report.speed import duration_text, timing_rows, timing_text
+from grader.report.text import text
+from grader.timing.calibration import Calibrated, Calibration, save_calibration
+from grader.timing.contents import fresh_inputs
+from grader.timing.lock import GpuBusy
+from grader.timing.plan import schedule
+from grader.timing.trace import CheckedLaunch
+from simt.events import Direction
+from tests.grader.fake import FakeDevice
+from tests.grader.timing.traces import BASE_NS, Rounds
+
+N = 1 << 12
+SOURCE = """extern "C" __global__ void solve(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i] * x[i] + 1.0f;
+}"""
+ROW = replace(
+    exercise("selftest.map"),
+    timed=Timed({"n": N}),
+    goals=(Goal("speedup", 1.5, True, 3.0, "faster"), Goal("speedup", 3.0, True, 2.0, "much faster")),
+)
+
+
+class TimingDevice(FakeDevice):
+    """The fake with rounds; `wrong` spoils the outputs of the checked launches, `problem` is raised instead."""
+
+    def __init__(self, rounds, wrong=False, problem=None, **more):
+        super().__init__(lambda x, y, n: {"y": x * x + 1}, capabilities=frozenset({"counters", "timing", "sm_80"}))
+        self.rounds, self.wrong, self.problem, self.more = rounds, wrong, problem, more
+
+    def time(self, pair, plan):
+        if self.problem:
+            raise self.problem
+        trace = self.rounds(plan.fresh_process)
+        inputs = {a.name: a.value for a in pair.arguments if a.direction is not Direction.OUT}
+        checked = []
+        for index, step in enumerate(schedule(plan)):
+            if step.verified:
+                x = fresh_inputs(inputs, pair.fresh, step.nonce, 0)["x"]
+                checked.append(CheckedLaunch(index, 0, {"y": x * x + np.float32(1 + self.wrong)}))
+        return replace(trace, checked=tuple(checked), seed=plan.seed, device="Some GPU", driver="1", **self.more)
+
+
+@pytest.fixture(autouse=True)
+def own_cache(monkeypatch, tmp_path):
+    monkeypatch.setenv("WARPWISE_CACHE", str(tmp_path))
+
+
+def graded(device, launch=None, row=ROW):
+    return grade(submit(row, SOURCE, launch), row, device, hidden=NO_SEEDS)
+
+
+def states(report):
+    return [goal.state for goal in report.goals]
+
+
+def test_a_measured_ratio_decides_each_threshold():
+    report = graded(TimingDevice(Rounds("quiet", 2.0, 1)))
+    assert report.verdict is Verdict.PASS and states(report) == [GoalState.MET, GoalState.MISSED]
+    assert (report.score, report.max_score) == (4.0, 6.0)
+    timing = report.timing
+    assert timing.low <= timing.ratio <= timing.high and timing.ratio == pytest.approx(2.0, rel=0.01)
+    assert timing.baseline_ns == pytest.approx(BASE_NS, rel=0.01) and timing.sizes == {"n": N}
+    assert timing.rounds == 2  # one, and its repetition before anything is missed
+
+
+def test_a_wrong_output_of_a_timed_launch_is_a_wrong_answer():
+    report = graded(TimingDevice(Rounds("quiet", 9.0, 1), wrong=True))
+    assert report.verdict is Verdict.WRONG_ANSWER and report.score == 0
+    assert "in a timed launch: y[0]" in report.diagnostics[0].message
+
+
+def test_what_cannot_be_measured_now_leaves_the_maximum_and_says_why():
+    report = graded(TimingDevice(Rounds("quiet", 0.2, 1, foreign=1)))
+    assert states(report) == [GoalState.NOT_MEASURED] * 2 and report.passed
+    assert (report.score, report.max_score) == (1.0, 1.0)
+    assert "not measurable now: 1 other process used the GPU" in text(report)
+
+
+def test_faster_than_physics_earns_nothing_until_it_was_looked_at():
+    report = graded(TimingDevice(Rounds("quiet", 5.0, 1), peak_bandwidth=1e6))
+    assert states(report) == [GoalState.MISSED] * 2 and not report.passed
+    assert "suspect" in timing_text(report.timing) and "must move" in report.timing.suspect
+
+
+def test_what_still_lies_in_the_cache_need_not_have_moved():
+    needed = 2 * 4 * N  # x and y; a cache that holds y leaves x
+    peak = 0.75 * needed / (BASE_NS / 5 * 1e-9) / 1.05  # three quarters of what the kernel seems to reach
+    rounds = Rounds("quiet", 5.0, 1)
+    assert graded(TimingDevice(rounds, peak_bandwidth=peak)).timing.suspect
+    assert not graded(TimingDevice(rounds, peak_bandwidth=peak, l2_bytes=1 << 20)).timing.suspect
+
+
+def calibrated(off=(), baseline_ns=BASE_NS):
+    row = Calibrated({"n": N}, baseline_ns, 2.0, 1.0, {f"{limit:g}": "too near" for limit in off})
+    save_calibration(Calibration("Some GPU", "1", "2026-11-30", 4000.0, 40_000.0, {ROW.id: row}))
+
+
+def test_a_threshold_that_does_not_hold_on_this_gpu_decides_nothing():
+    calibrated(off=(3.0,))
+    report = graded(TimingDevice(Rounds("quiet", 2.0, 1)))
+    assert states(report) == [GoalState.MET, GoalState.NOT_MEASURED] and report.max_score == 4.0
+    assert "do not hold on this GPU" in text(report)
+    assert report.timing.rounds == 1  # the threshold that is off asks for no repetition
+
+
+def test_the_share_of_what_the_device_reaches_follows_from_its_calibration():
+    assert graded(TimingDevice(Rounds("quiet", 2.0, 1))).timing.share is None
+    calibrated()
+    timing = graded(TimingDevice(Rounds("quiet", 2.0, 1))).timing
+    assert timing.rate == pytest.approx(8 * N / timing.student_ns) and timing.rate_unit == "GB/s"
+    assert timing.share == pytest.approx(timing.rate / 4000.0)
+
+
+def test_a_baseline_that_is_not_itself_fails_nobody():
+    calibrated(baseline_ns=1.3 * BASE_NS)
+    report = graded(TimingDevice(Rounds("quiet", 0.5, 1)))
+    assert states(report) == [GoalState.NOT_MEASURED] * 2 and "calibrated" in report.timing.problem
+
+
+def test_work_is_counted_in_flops_where_the_exercise_says_so():
+    row = replace(ROW, timed=Timed({"n": N}, flops="2 * n"))
+    timing = graded(TimingDevice(Rounds("quiet", 2.0, 1)), row=row).timing
+    assert timing.rate == pytest.approx(2 * N / timing.student_ns) and timing.rate_unit == "GFLOP/s"
+
+
+def test_a_launch_that_does_not_fit_the_timed_sizes_is_refused():
+    row = replace(ROW, timed=Timed({"n": 1 << 24}))
+    report = graded(TimingDevice(Rounds("quiet", 2.0, 1)), {"grid": (1, "n"), "block": 1}, row)
+    assert report.verdict is Verdict.LAUNCH_REJECTED
+
+
+@pytest.mark.parametrize(
+    ("problem", "verdict"),
+    [
+        (DeviceLost("no result within 60 s", timed_out=True), Verdict.TIMEOUT),
+        (DeviceLost("it died"), Verdict.RUNTIME_ERROR),
+        (GpuBusy("the GPU was in use"), Verdict.PASS),
+    ],
+)
+def test_a_device_that_is_lost_in_the_timing_is_a_verdict_and_one_that_is_busy_is_none(problem, verdict):
+    report = graded(TimingDevice(None, problem=problem))
+    assert report.verdict is verdict
+    assert verdict is not Verdict.PASS or states(report) == [GoalState.NOT_MEASURED] * 2
+
+
+def test_a_speed_up_is_shown_where_no_goal_asks_for_it():
+    report = graded(TimingDevice(Rounds("quiet", 2.0, 1)), row=replace(ROW, goals=()))
+    assert report.timing and report.passed and report.timing.rounds == 1
+
+
+def test_views_say_what_a_timing_rests_on():
+    calibrated()
+    report = graded(TimingDevice(Rounds("quiet", 2.0, 1)))
+    rows = dict(timing_rows(report.timing))
+    assert list(rows) == ["median launch", "sizes", "pairs", "SM clock", "rate"]
+    assert rows["sizes"] == f"n = {N}" and rows["SM clock"] == "1980 MHz" and "% of what this GPU" in rows["rate"]
+    assert rows["pairs"].startswith("40 used, 0 dropped") and all(
+        value in text(report, width=200) for value in rows.values()
+    )
+
+
+@pytest.mark.parametrize(("ns", "said"), [(950.0, "950 ns"), (56_200.0, "56.2 µs"), (1.5e6, "1.5 ms"), (2e9, "2 s")])
+def test_durations_have_a_fitting_unit(ns, said):
+    assert duration_text(ns) == said
