@@ -1,5 +1,6 @@
 """`python -m grader`."""
 
+import gc
 import os
 import sys
 
@@ -9,4 +10,6 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 from grader.cli import main  # noqa: E402
 
 if __name__ == "__main__":
-    sys.exit(main())
+    status = main()
+    gc.freeze()  # or the interpreter walks through everything that is loaded once more before it ends
+    sys.exit(status)

@@ -1,8 +1,15 @@
 """`python -m simt`."""
 
+import gc
+import os
 import sys
 
-from simt.cli import main
+# Before NumPy loads: a pool of OpenBLAS threads costs more to start than a launch, which does no linear algebra.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+from simt.cli import main  # noqa: E402
 
 if __name__ == "__main__":
-    sys.exit(main())
+    status = main()
+    gc.freeze()  # or the interpreter walks through everything that is loaded once more before it ends
+    sys.exit(status)

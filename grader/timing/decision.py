@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
-from grader.timing.statistics import Statistics
-from grader.timing.trace import Trace
+if TYPE_CHECKING:
+    from grader.timing.statistics import Statistics
+    from grader.timing.trace import Trace
 
 __all__ = ["MARGIN", "Decision", "decide", "disturbance", "faster_than_physics"]
 

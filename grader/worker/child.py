@@ -5,6 +5,7 @@ Run as a script. It sees compiled code, a launch and inputs; never a reference, 
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import sys
@@ -13,6 +14,7 @@ from pathlib import Path
 
 def main() -> None:
     """Serves until the parent goes away. The one argument is JSON: device, limits, root."""
+    gc.disable()  # while modules load, which only makes what stays
     setup = json.loads(sys.argv[1])
     sys.path.insert(0, setup["root"])
     # The parent's cache folder: an empty environment names none.
@@ -42,6 +44,8 @@ class _Worker:
         except DeviceMissing as missing:
             return (json.dumps({"missing": str(missing)}).encode(),)
         _load_everything(self._setup["device"])
+        gc.freeze()
+        gc.enable()
         layers = confine(self._limits, _readable(self._setup["device"]))
         facts = {
             "name": self._device.name,
