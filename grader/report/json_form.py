@@ -61,31 +61,33 @@ def from_json(data: Mapping[str, object]) -> Report:
     Raises:
         ValueError: another schema, a missing field, or a value of another kind than the contract says.
     """
+    if not isinstance(data, Mapping):
+        raise ValueError(f"not a report of schema {SCHEMA}: {type(data).__name__}")
     if data.get("schema") != SCHEMA:
         raise ValueError(f"this report has schema {data.get('schema')!r}; schema {SCHEMA} is what can be read here")
     try:
         return _report(data)
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, OverflowError) as error:
         raise ValueError(f"not a report of schema {SCHEMA}: {error!r}") from error
 
 
 def _report(data) -> Report:
     return Report(
-        exercise_id=data["exercise_id"],
-        digest=data["digest"],
+        exercise_id=_text(data["exercise_id"]),
+        digest=_text(data["digest"]),
         verdict=Verdict(data["verdict"]),
         score=_float(data["score"]),
         max_score=_float(data["max_score"]),
         cases=tuple(_read_case(case) for case in data["cases"]),
         goals=tuple(_read_goal(goal) for goal in data["goals"]),
         diagnostics=tuple(_read_diagnostic(finding) for finding in data["diagnostics"]),
-        counters=Counters(**data["counters"]) if data["counters"] is not None else None,
-        by_line={int(line): Counters(**counters) for line, counters in data["by_line"].items()},
+        counters=Counters(**_wholes(data["counters"])) if data["counters"] is not None else None,
+        by_line={int(line): Counters(**_wholes(counters)) for line, counters in data["by_line"].items()},
         resources=Resources(**data["resources"]) if data["resources"] is not None else None,
         timing=_read_timing(data["timing"]) if data["timing"] is not None else None,
-        message=data["message"],
-        printed=data["printed"],
-        device=data["device"],
+        message=_text(data["message"]),
+        printed=_text(data["printed"]),
+        device=_text(data["device"]),
         versions=dict(data["versions"]),
         when=datetime.fromisoformat(data["when"]) if data["when"] is not None else None,
         schema=data["schema"],
@@ -104,11 +106,11 @@ def _case(case: CaseResult) -> dict[str, object]:
 
 def _read_case(data) -> CaseResult:
     return CaseResult(
-        name=data["name"],
-        sizes=dict(data["sizes"]) if data["sizes"] is not None else None,
+        name=_text(data["name"]),
+        sizes=_wholes(data["sizes"]) if data["sizes"] is not None else None,
         verdict=Verdict(data["verdict"]),
         first_bad=tuple(_revived(bad) for bad in data["first_bad"]),
-        hidden=data["hidden"],
+        hidden=_flag(data["hidden"]),
     )
 
 
@@ -119,26 +121,30 @@ def _goal(goal: GoalResult) -> dict[str, object]:
 def _read_goal(data) -> GoalResult:
     value = data["value"]
     return GoalResult(
-        metric=data["metric"],
+        metric=_text(data["metric"]),
         value=_float(value) if value is not None else None,
         limit=_float(data["limit"]),
-        at_least=data["at_least"],
+        at_least=_flag(data["at_least"]),
         state=GoalState(data["state"]),
         basis=Basis(data["basis"]),
         points=_float(data["points"]),
-        why=data["why"],
-        question=data["question"],
+        why=_text(data["why"]),
+        question=_text(data["question"]),
     )
 
 
 def _read_diagnostic(data) -> Diagnostic:
     block = data["block"]
     return Diagnostic(
-        **(dict(data) | {
-            "severity": Severity(data["severity"]),
-            "block": tuple(block) if block is not None else None,
-            "lanes": tuple(data["lanes"]),
-        })
+        **(
+            dict(data)
+            | {name: _text(data[name]) for name in ("check", "code", "message", "help")}
+            | {
+                "severity": Severity(data["severity"]),
+                "block": tuple(block) if block is not None else None,
+                "lanes": tuple(data["lanes"]),
+            }
+        )
     )
 
 
@@ -148,7 +154,7 @@ def _read_timing(data) -> Timing:
     read: dict[str, object] = {name: _float(data[name]) for name in floats if name in data}
     read["basis"] = Basis(data["basis"])
     read["off"] = tuple(_float(limit) for limit in data.get("off", ()))
-    read["sizes"] = dict(data.get("sizes", {}))
+    read["sizes"] = _wholes(data.get("sizes", {}))
     if data.get("share") is not None:
         read["share"] = _float(data["share"])
     return Timing(**(dict(data) | read))
@@ -187,6 +193,24 @@ def _number(value: float) -> float | int | str:
     if math.isfinite(value):
         return value
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+def _text(value) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"text, got {value!r}")
+    return value
+
+
+def _flag(value) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError(f"true or false, got {value!r}")
+    return value
+
+
+def _wholes(values) -> dict[str, int]:
+    if wrong := [value for value in values.values() if type(value) is not int]:
+        raise TypeError(f"whole numbers, got {wrong[0]!r}")
+    return dict(values)
 
 
 def _float(value) -> float:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
@@ -36,7 +37,7 @@ __all__ = [
 
 Message = tuple[bytes, ...]
 
-KINDS = "biufV"  # of dtypes: no objects, no strings
+DTYPE = re.compile(r"[<>|=][biufV]\d{1,4}")  # no objects, no strings, no records: NumPy would evaluate their text
 MAX_DIAGNOSTICS = 1000
 MAX_TEXT = 4000  # characters of a message
 MAX_PRINTED = 128 << 10  # characters; the simulator itself keeps half as many
@@ -82,9 +83,11 @@ class _Arrays:
 def _arrays(header: Mapping, data: bytes) -> list[np.ndarray]:
     found, position = [], 0
     for row in header["arrays"]:
-        dtype = np.dtype(str(row["dtype"]))
+        if not DTYPE.fullmatch(row["dtype"]):
+            raise WireProblem(f"an array of {row['dtype'][:40]!r}")
+        dtype = np.dtype(row["dtype"])
         shape = tuple(int(size) for size in row["shape"])
-        if dtype.kind not in KINDS or dtype.fields or any(size < 0 for size in shape) or len(shape) > 8:
+        if any(size < 0 for size in shape) or len(shape) > 8:
             raise WireProblem(f"an array of {dtype} and shape {shape}")
         count = int(np.prod(shape, dtype=object)) if shape else 1
         end = position + count * dtype.itemsize
