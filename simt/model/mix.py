@@ -150,8 +150,9 @@ def _arithmetic_slots(name: str, mods: tuple[str, ...], width: str) -> tuple[flo
         return (1, 0, 0, 1, 0, 0, 0)
     if name == "cvt":
         types = [mod for mod in mods if mod[0] in "fsub" and mod[1:2].isdigit()]
+        to_float = types[:1] == ["f32"] and types[-1] in ("s32", "u32", "s16", "u16", "s8", "u8")  # I2FP, beside the ALU
         both_integers = all(mod[0] in "sub" and not mod.startswith("bf") for mod in types)
-        return (1, 0, 1, 0, 0, 0, 0) if both_integers else (1, 0, 0, 1, 0, 0, 0)
+        return (1, 0, 1, 0, 0, 0, 0) if both_integers or to_float else (1, 0, 0, 1, 0, 0, 0)
     if width == "f64" and name in ("add", "sub", "mul", "fma", "mad"):
         return (1, 0, 0, 0, 1, 0, 0)
     if width in ("f32", "half") and name in ("add", "sub", "mul", "fma", "mad"):
@@ -186,9 +187,15 @@ def elapsed(plan: Plan, latencies: Latencies, loads: Mapping[int, float]) -> lis
             without, _ = _dataflow(plan, block, latencies, dict.fromkeys(loads, 0.0), {})
             time = without + (time - without) / UNROLL
         time = max(time, mix.slots[0])
+        if _enters_loop(plan, block):
+            time = max(time, max(ready.values(), default=0.0))  # what a loop uses is waited for once, not in each round
         carried[block.index] = {name: at - time for name, at in ready.items() if at > time}
         found.append(time)
     return found
+
+
+def _enters_loop(plan: Plan, block: Block) -> bool:
+    return any(loop.header in block.successors and block.index not in loop.blocks for loop in plan.cfg.loops)
 
 
 def _dataflow(
