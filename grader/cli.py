@@ -27,6 +27,7 @@ COMMANDS = {
     "edit": "edit",
     "solution": "solution",
     "doctor": "doctor",
+    "calibrate": "calibrate",
     "release": "release",
     "grade": "grade",
     "export": "export",

@@ -127,8 +127,10 @@ def _gpu() -> Finding:
     except ImportError as missing:
         return Finding("GPU", LIMITED, f"not usable: {missing}", "every lesson, on the simulator",
                        "with a GPU, run python3 course.py learn again: it brings CuPy")
+    from grader.doctor_gpu import gpu_finding
+
     try:
-        return Finding("GPU", OK, f"{device.name}, {device.arch}", facts={"arch": device.arch})
+        return gpu_finding(device)  # type: ignore[arg-type]
     finally:
         device.close()
 
