@@ -6,7 +6,7 @@ Everything is kept in transactions that may be repeated, so a run that is killed
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from grader.batch.course import Course
@@ -143,7 +143,8 @@ def carry_out(
     """Has the plan's work done and keeps each outcome as it comes; returns those that were lost."""
     works = {work.task.key: work for work in plan.works}
     lost = []
-    for outcome in runner.outcomes([work.task for work in plan.works]):
+    for given in runner.outcomes([work.task for work in plan.works]):
+        outcome = _checked(given, course)
         work = works[outcome.task.key]
         if outcome.lost:
             lost.append(outcome)
@@ -152,6 +153,15 @@ def carry_out(
             store.record(_gradings(outcome, course), work.waiting, outcome.worker, datetime.now(UTC))
         after(outcome)
     return lost
+
+
+def _checked(outcome: Outcome, course: Course) -> Outcome:
+    """The outcome, lost where another release of the course made it: its verdict would stand under our versions."""
+    for _, report in outcome.reports:
+        made_with = report["versions"]
+        if made_with and made_with != dict(course.versions):
+            return replace(outcome, reports=(), lost=f"the worker runs other versions: {made_with}")
+    return outcome
 
 
 def _gradings(outcome: Outcome, course: Course) -> list[Grading]:

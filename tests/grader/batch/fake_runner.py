@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from grader.batch.work import Outcome
 from grader.model import Report, Verdict
+from grader.pipeline import versions
 from grader.report.json_form import to_json
 from tests.grader.batch.classes import BODIES
 
@@ -13,7 +14,6 @@ VERDICTS = {
     "right": Verdict.PASS, "no-guard": Verdict.MEMORY_FAULT, "wrong": Verdict.WRONG_ANSWER, "endless": Verdict.TIMEOUT,
     "typo": Verdict.BUILD_FAILED,
 }  # fmt: skip
-VERSIONS = {"warpwise": "1", "nvrtc": "13"}
 
 
 class FakeRunner:
@@ -43,7 +43,7 @@ def report(answer):
             score,
             1.0,
             message=kind,
-            versions=VERSIONS,
+            versions=versions(),
             when=datetime.now(UTC),
         )  # fmt: skip
     )

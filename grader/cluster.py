@@ -1,0 +1,207 @@
+"""Grading on a Dask cluster: one that is there (`tcp://…`), or one that Slurm starts for this run (`slurm:CONFIG.toml`).
+
+The cluster runs tasks; it keeps nothing. A worker that is lost costs another attempt, never a second result: each task
+comes back once, and the store takes each verdict once.
+
+    # CONFIG.toml, all but `queue` with a default
+    queue = "lab"              # partition
+    jobs = 4                   # Slurm jobs, one worker each; a job that ends is replaced
+    cores = 1
+    memory = "2GB"
+    walltime = "01:00:00"
+    gpus = 0                   # of each job; 1 for --device cuda
+    interface = "eth0"         # network between jobs and this process
+    directives = []            # more lines for #SBATCH, such as "--account=cs101"
+    prologue = []              # shell lines before the worker, such as "module load cuda"
+    python = "…"               # of the workers; this one by default
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import contextlib
+import os
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from grader.batch.work import Outcome, Task, do
+from grader.worker.cpus import MOST_THREADS
+
+__all__ = ["ClusterProblem", "DaskRunner", "opened_cluster", "slurm_settings"]
+
+ROOT = Path(__file__).resolve().parents[1]
+CONNECT_SECONDS = 10
+WORKER_SECONDS = 120  # until the first worker is there; a queue may take longer, then start the command again
+RETRIES = 2  # of a task that raised; Dask counts lost workers apart
+LOST_WORKERS = 3  # that a task may take with it
+SETTINGS: dict[str, Any] = {
+    "queue": None, "jobs": 2, "cores": 1, "memory": "2GB", "walltime": "01:00:00", "gpus": 0, "interface": None,
+    "directives": [], "prologue": [], "python": sys.executable,
+}  # fmt: skip
+
+
+class ClusterProblem(RuntimeError):
+    """A cluster that cannot be used: what was tried and what came back."""
+
+
+@contextlib.contextmanager
+def opened_cluster(address: str, workers: int | None = None) -> Iterator[DaskRunner]:
+    """The runner of a cluster; one that Slurm started ends with the block.
+
+    Raises:
+        ClusterProblem: the address is of another kind, or nobody answers there.
+    """
+    try:
+        import distributed  # noqa: F401
+    except ImportError as missing:
+        raise ClusterProblem(
+            f"a cluster needs the package {missing.name}: pip install -r requirements.txt"
+        ) from missing
+    if address.startswith("slurm:"):
+        with _slurm(slurm_settings(Path(address.removeprefix("slurm:"))), workers) as scheduler:
+            yield from _connected(scheduler)
+    elif address.startswith(("tcp://", "tls://")):
+        yield from _connected(address)
+    else:
+        raise ClusterProblem(f"{address!r} names no cluster")
+
+
+def _connected(address: str) -> Iterator[DaskRunner]:
+    import dask
+    from distributed import Client
+
+    settings = {
+        "distributed.comm.timeouts.connect": f"{CONNECT_SECONDS}s",
+        "distributed.scheduler.allowed-failures": LOST_WORKERS,
+    }
+    with dask.config.set(settings):
+        try:
+            client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+        except (OSError, TimeoutError) as error:
+            raise ClusterProblem(f"no Dask scheduler answers at {address}: {error}") from error
+        try:
+            yield DaskRunner(client)
+        finally:
+            client.close()
+
+
+class DaskRunner:
+    """`Runner` on the workers of a Dask client."""
+
+    def __init__(self, client):
+        self._client = client
+
+    def outcomes(self, tasks: Sequence[Task]) -> Iterator[Outcome]:
+        """One outcome for each task, as they are done; each future is let go at once, so that nothing is run again for it.
+
+        Raises:
+            ClusterProblem: no worker came, or none has what the device needs.
+        """
+        from distributed import as_completed
+
+        if not tasks:
+            return
+        resources = self._resources(tasks[0].device)
+        waiting = {
+            self._client.submit(
+                _do_here, task, key=f"grade-{task.key}", resources=resources, retries=RETRIES, pure=False
+            ): task
+            for task in tasks
+        }  # fmt: skip
+        for future in as_completed(list(waiting), loop=self._client.loop):
+            task = waiting.pop(future)
+            yield _outcome(future, task)
+            future.release()
+
+    def _resources(self, device: str) -> dict[str, int] | None:
+        """A GPU for hardware. The simulator keeps to workers that offer `CPU`, where any does."""
+        from distributed import TimeoutError as NoWorker
+
+        try:
+            self._client.wait_for_workers(1, timeout=WORKER_SECONDS)
+        except (NoWorker, TimeoutError) as error:
+            raise ClusterProblem(f"no worker came within {WORKER_SECONDS} s") from error
+        offered = {name for worker in self._client.scheduler_info(n_workers=-1)["workers"].values()
+                   for name in worker.get("resources", {})}  # fmt: skip
+        if device != "cuda":
+            return {"CPU": 1} if "CPU" in offered else None
+        if "GPU" not in offered:
+            raise ClusterProblem("no worker offers a GPU; start them with `dask worker … --resources GPU=1`")
+        return {"GPU": 1}
+
+
+def _outcome(future, task: Task) -> Outcome:
+    from distributed import KilledWorker
+
+    try:
+        worker, reports = future.result()
+    except KilledWorker:
+        return Outcome(task, lost=f"{LOST_WORKERS + 1} workers ended in the middle of it")
+    except (concurrent.futures.CancelledError, OSError) as error:
+        return Outcome(task, lost=f"the cluster went away: {type(error).__name__}")
+    except Exception as error:
+        return Outcome(task, lost=f"the grader failed there: {type(error).__name__}: {str(error)[:300]}")
+    return Outcome(task, reports, worker)
+
+
+def _do_here(task: Task) -> tuple[str, tuple[tuple[str, dict[str, object]], ...]]:
+    """A task on a worker; (which one, its reports)."""
+    from distributed import get_worker
+
+    os.environ.setdefault(MOST_THREADS, "1")
+    return str(get_worker().address), do(task)
+
+
+def slurm_settings(path: Path) -> Mapping[str, Any]:
+    """The settings in CONFIG.toml, defaults filled in.
+
+    Raises:
+        ClusterProblem: the file cannot be read, or has a key or a kind of value that is not known.
+    """
+    try:
+        plain = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ClusterProblem(f"{path} cannot be read: {error}") from error
+    if unknown := sorted(plain.keys() - SETTINGS.keys()):
+        raise ClusterProblem(f"{path} has the key {unknown[0]!r}; it takes {', '.join(SETTINGS)}")
+    for name, value in plain.items():
+        kind = type(SETTINGS[name]) if SETTINGS[name] is not None else str
+        if type(value) is not kind:
+            raise ClusterProblem(f"{path}: {name} is {value!r}; it takes a {kind.__name__}")
+    return SETTINGS | plain
+
+
+@contextlib.contextmanager
+def _slurm(settings: Mapping[str, Any], workers: int | None) -> Iterator[str]:
+    """The address of a scheduler in this process whose workers are Slurm jobs."""
+    import dask
+    from dask_jobqueue import SLURMCluster
+
+    jobs = workers or settings["jobs"]
+    directives = [*settings["directives"], *([f"--gres=gpu:{settings['gpus']}"] if settings["gpus"] else [])]
+    offered = f"GPU={settings['gpus']}" if settings["gpus"] else "CPU=1"
+    # The course need not be installed on the nodes: a shared folder is enough. `set -e` keeps a dead attempt's script
+    # from running its next line.
+    prologue = ["set -e", f"export PYTHONPATH={ROOT}", *settings["prologue"]]
+    with tempfile.TemporaryDirectory(prefix="warpwise-slurm-") as scratch, dask.config.set({
+        "distributed.comm.timeouts.connect": "3s", "distributed.scheduler.allowed-failures": LOST_WORKERS,
+    }):  # fmt: skip
+        cluster = SLURMCluster(
+            queue=settings["queue"], cores=settings["cores"], processes=1, memory=settings["memory"],
+            walltime=settings["walltime"], interface=settings["interface"], python=settings["python"],
+            job_extra_directives=directives, job_script_prologue=prologue, log_directory=scratch, local_directory=scratch,
+            worker_extra_args=["--nthreads", "1", "--resources", offered],
+            scheduler_options={"dashboard": False, "dashboard_address": None},
+        )  # fmt: skip
+        try:
+            # `scale` would leave a dead job dead.
+            cluster.adapt(minimum_jobs=jobs, maximum_jobs=jobs, interval="1s")
+            yield cluster.scheduler_address
+        except OSError as error:
+            raise ClusterProblem(f"Slurm cannot be reached: {error}") from error
+        finally:
+            cluster.close()
