@@ -205,6 +205,8 @@ def prepare(groups):
             stamp = read_stamp()
             stamp[group] = {"digest": wanted[group], "missing": missing}
             STAMP.write_text(json.dumps(stamp, indent=1))
+        # Bytecode is made here, so that no command has to; a folder that can't be written does without.
+        subprocess.call([str(venv_python()), "-m", "compileall", "-qq", "simt", "grader"], cwd=str(ROOT), stdout=sys.stderr)
         if sys.platform == "darwin":
             say("There is no CUDA compiler for macOS: " + WITHOUT["simt"])
         say("Set up.")
@@ -280,14 +282,13 @@ def diagnose(log):
 
 def become(arguments, cwd=None):
     """Goes on as the environment's Python with these arguments; its exit status is ours."""
-    environment = dict(os.environ, VIRTUAL_ENV=str(VENV))
-    environment["PATH"] = str(venv_bin()) + os.pathsep + environment.get("PATH", "")
+    path = str(venv_bin()) + os.pathsep + os.environ.get("PATH", "")
     command = [str(venv_python())] + arguments
     if cwd is not None:
         os.chdir(str(cwd))
     if os.name == "nt":
-        sys.exit(subprocess.call(command, env=environment))
-    os.execve(command[0], command, environment)
+        sys.exit(subprocess.call(command, env=dict(os.environ, VIRTUAL_ENV=str(VENV), PATH=path)))
+    os.execve(command[0], command, dict(os.environ, VIRTUAL_ENV=str(VENV), PATH=path))
 
 
 # --- learn, test, anything else

@@ -80,7 +80,7 @@ def installed(tmp_path_factory):
     make_course(folder, {"learn": ["marimo"], "simt": ["nowhere"], "gpu": [], "class": ["nbgrader"]})
     (folder / "wheels").mkdir()
     make_wheel(folder / "wheels", "marimo", "import sys\nprint('marimo got', sys.argv[1:])\n")
-    return folder, run(folder, "learn", "--no-browser", "--port", "4711")
+    return folder, run(folder, "learn", "--no-browser", "--port", "4711", PYTHONDONTWRITEBYTECODE="1")
 
 
 # --- set-up
@@ -92,6 +92,11 @@ def test_learn_sets_up_and_opens_the_lessons_on_localhost(installed):
     assert "Setting up learn, simt" in first.stderr and "to download" in first.stderr
     assert "http://127.0.0.1:4711/?file=00_start_here.py" in first.stderr
     assert re.search(r"marimo got .*'edit', '.*lessons', '--headless', '--no-token'.*'--port', '4711'", first.stdout)
+
+
+def test_set_up_leaves_bytecode_where_python_would_write_none(installed):
+    folder, _ = installed
+    assert list((folder / "grader" / "__pycache__").glob("__main__.*.pyc"))
 
 
 def test_group_without_a_wheel_is_left_out_and_said(installed):
