@@ -1,0 +1,174 @@
+"""`grade`, `export`, `mark`, `replay` as an instructor types them."""
+
+import csv
+import json
+import shutil
+
+import pytest
+
+from grader.batch import pool
+from grader.cli import main
+from grader.commands.status import Status
+from grader.stores import open_store
+from tests.grader.batch.classes import WHEN, make_class, notebook, write
+from tests.grader.batch.fake_runner import FakeRunner
+
+MAP = "selftest.map"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    folder = make_class(tmp_path / "class", {"ann": "right", "bob": "no-guard"})
+    return folder
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Judges without the simulator."""
+    runner = FakeRunner()
+    monkeypatch.setattr(pool, "LocalPool", lambda workers: runner)
+    return runner
+
+
+@pytest.fixture
+def command(folder, capsys):
+    """(status, JSON lines) of a command on this class's store."""
+
+    def run(*words):
+        status = main([*map(str, words), "--db", str(folder.parent / "class.db"), "--json"])
+        return status, [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+    return run
+
+
+def scores(rows):
+    return {row["student"]: row["score"] for row in rows if row.get("exercise_id") == MAP}
+
+
+def exported(command, tmp_path):
+    assert command("export", "--to", "csv", tmp_path / "out.csv")[0] == Status.PASSED
+    with open(tmp_path / "out.csv", encoding="utf-8", newline="") as file:
+        return {row["student"]: row for row in csv.DictReader(file) if row["exercise"] == MAP}
+
+
+def test_grading_says_who_passed_and_what_failed(command, folder, quick):
+    status, (*rows, last) = command("grade", folder)
+    assert status == Status.NOT_PASSED
+    assert scores(rows) == {"ann": 1.0, "bob": 0.0}
+    assert {row["verdict"] for row in rows if row["student"] == "bob" and row["exercise_id"] == MAP} == {"memory_fault"}
+    assert (last["summary"]["students"], last["summary"]["graded_now"], last["summary"]["lost"]) == (2, 2, 0)
+
+
+def test_people_read_failures_by_name(folder, quick, capsys):
+    assert main(["grade", str(folder), "--db", str(folder.parent / "class.db")]) == Status.NOT_PASSED
+    said = capsys.readouterr()
+    assert said.out == "" and f"bob: {MAP}: memory_fault" in said.err and "2 students, 2 hand-ins" in said.err
+
+
+def test_a_second_run_grades_nothing(command, folder, quick):
+    command("grade", folder)
+    _, (*rows, last) = command("grade", folder)
+    assert len(quick.judged) == 2 and last["summary"]["graded_now"] == 0 and last["summary"]["known"] == 2
+
+
+def test_everything_right_is_status_0(command, folder, quick):
+    shutil.rmtree(folder / "bob")
+    write(folder / "class.toml", f'[[assignments]]\nname = "a"\nexercises = ["{MAP}"]\n')
+    assert command("grade", folder)[0] == Status.PASSED
+
+
+def test_a_lost_worker_is_our_failure(command, folder, quick):
+    quick.lose = ["ann: selftest.py"]
+    status, (*rows, last) = command("grade", folder)
+    assert status == Status.INTERNAL and last["summary"]["lost"] == 1 and scores(rows)["ann"] == 0.0
+
+
+def test_a_dry_run_names_who_would_change_and_why_and_keeps_nothing(command, folder, quick, tmp_path):
+    command("grade", folder)
+    before = exported(command, tmp_path)
+    write(folder / "bob" / "selftest.py", notebook("right", "again"), WHEN + 60)
+    write(folder / "cy" / "selftest.py", notebook("wrong", "cy"))
+    status, rows = command("grade", folder, "--dry-run")
+    found = {(row["student"], row["exercise_id"]): row for row in rows}
+    assert status == Status.PASSED
+    assert (found["bob", MAP]["before"], found["bob", MAP]["after"]) == (0.0, 1.0)
+    assert found["bob", MAP]["why"] == "another answer was handed in; memory_fault became pass"
+    assert found["cy", MAP]["before"] is None and not [row for row in rows if row["student"] == "ann"]
+    assert exported(command, tmp_path) == before
+
+
+def test_a_dry_run_explains_a_new_weight(command, folder, quick):
+    command("grade", folder)
+    write(folder / "class.toml", f'[[assignments]]\nname = "a"\nexercises = ["{MAP}"]\n[weights]\n"{MAP}" = 4\n')
+    _, rows = command("grade", folder, "--dry-run")
+    assert {row["student"]: row["why"] for row in rows} == {
+        "ann": "worth 4 instead of 1",
+        "bob": "worth 4 instead of 1",
+    }
+
+
+def test_marks_and_comments_by_hand_survive_a_regrade(command, folder, quick, tmp_path):
+    command("grade", folder)
+    assert command("mark", "bob", MAP, "--score", "0.75", "--author", "Prof")[0] == Status.PASSED
+    assert command("mark", "bob", MAP, "--comment", 'nearly, "see" line 3')[0] == Status.PASSED
+    write(folder / "bob" / "selftest.py", notebook("wrong", "again"), WHEN + 60)
+    command("grade", folder)
+    bob = exported(command, tmp_path)["bob"]
+    assert (bob["score"], bob["manual"], bob["comment"], bob["verdict"]) == (
+        "0.75", "yes", 'nearly, "see" line 3', "wrong_answer",
+    )  # fmt: skip
+    command("mark", "bob", MAP, "--score", "none")
+    assert exported(command, tmp_path)["bob"]["score"] == "0"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("mark", "nobody", MAP, "--score", "1"), ("mark", "bob", "selftest.none", "--score", "1"), ("mark", "bob", MAP),
+        ("mark", "bob", MAP, "--score", "nan"), ("mark", "bob", MAP, "--score", "-1"), ("replay", "abc"),
+        ("replay", "0123456789"), ("grade", "/no/such/folder"), ("grade", "/dev/null"),
+        ("export", "--to", "csv", "/no/such/folder/out.csv"), ("export", "--to", "xls", "out.xls"),
+        ("grade", ".", "--workers", "0"), ("export", "--to", "csv", "out.csv", "--student", "nobody"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_done_is_refused_with_help(command, folder, quick, words):
+    command("grade", folder)
+    status, lines = command(*words)
+    assert status == Status.USAGE and lines[-1]["error"] and lines[-1]["status"] == 2
+
+
+def test_a_wrong_class_file_or_store_is_refused(command, folder, capsys):
+    write(folder / "class.toml", "nonsense = 1")
+    status, lines = command("grade", folder)
+    assert status == Status.USAGE and "nonsense" in lines[-1]["error"]
+    assert main(["grade", str(folder), "--db", "mysql://x/y", "--json"]) == Status.USAGE
+
+
+def test_a_verdict_is_replayed_word_for_word(command, folder, tmp_path):
+    write(folder / "class.toml", f'[[assignments]]\nname = "a"\nexercises = ["{MAP}"]\n')
+    command("grade", folder, "--workers", "2")
+    bob = exported(command, tmp_path)["bob"]
+    shutil.rmtree(folder)
+    status, (line,) = command("replay", bob["digest"][:12])
+    assert (status, line["same"], line["versions"], line["report"]["verdict"]) == (
+        Status.PASSED, True, {}, "memory_fault",
+    )  # fmt: skip
+
+
+def test_a_replay_with_other_seeds_is_refused(command, folder, quick, tmp_path, monkeypatch):
+    command("grade", folder)
+    digest = exported(command, tmp_path)["ann"]["digest"]
+    write(tmp_path / "seeds.json", '{"id": "autumn", "secret": "s"}')
+    monkeypatch.setenv("WARPWISE_SEEDS", str(tmp_path / "seeds.json"))
+    status, (line,) = command("replay", digest)
+    assert status == Status.NOT_SUPPORTED and "autumn" in line["error"]
+
+
+def test_a_replay_that_differs_says_in_what(command, folder, quick, tmp_path):
+    command("grade", folder)
+    digest = exported(command, tmp_path)["ann"]["digest"]
+    with open_store(str(folder.parent / "class.db")) as store:
+        (grading,) = store.gradings_of(digest)
+        assert grading.report["device"] == ""  # the quick runner named none
+    status, (line,) = command("replay", digest)
+    assert status == Status.NOT_PASSED and "device" in line["differences"] and "verdict" not in line["differences"]
