@@ -6,10 +6,13 @@ Clocks are left as they are (`--clock-control none`).
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
+import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -121,15 +124,27 @@ def _run(command: Sequence[str], launch: Launch) -> str:
         job = Path(folder) / "job"
         write_job(job, launch)
         watched = [sys.executable, "-I", str(TARGET), str(TARGET.parents[1]), str(job)]
-        try:
-            done = subprocess.run(
-                [*command, *watched], capture_output=True, text=True, errors="replace", timeout=SECONDS
-            )
-        except subprocess.TimeoutExpired:
+        return _watch([*command, *watched])
+
+
+def _watch(command: Sequence[str]) -> str:
+    """Both outputs of the command; whatever it started ends with it, an endless kernel's process too."""
+    try:
+        tool = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+            start_new_session=True,
+        )  # fmt: skip
+    except OSError as error:
+        raise ToolMissing(f"{command[0]} does not start: {error}") from None
+    try:
+        return tool.communicate(timeout=SECONDS)[0]
+    except BaseException as error:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(tool.pid, signal.SIGKILL)
+        tool.wait()
+        if isinstance(error, subprocess.TimeoutExpired):
             raise ToolMissing(f"{Path(command[0]).name} took longer than {SECONDS:g} s") from None
-        except OSError as error:
-            raise ToolMissing(f"{command[0]} does not start: {error}") from None
-    return done.stdout + "\n" + done.stderr
+        raise
 
 
 def _last_lines(said: str) -> str:

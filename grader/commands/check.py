@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from grader.commands.checking import add_device_option, context_of, find_exercise, judge, opened_device, show
+from grader.commands.profiling import profiling_arch, show_profile
 from grader.commands.status import Refusal, Status, status_of
 from grader.console import Output
 from grader.devices.base import Device
-from grader.model import Exercise, Report, Verdict
+from grader.model import Exercise, Report, Submission, Verdict
 
 __all__ = ["add", "notebook_paths", "remember", "run"]
 
@@ -24,6 +25,9 @@ def add(commands: argparse._SubParsersAction) -> None:
     parser.add_argument("paths", nargs="+", metavar="PATH")
     parser.add_argument("--exercise", metavar="ID", help="only this exercise")
     add_device_option(parser)
+    parser.add_argument(
+        "--ncu", action="store_true", help="Nsight Compute's counters and compute-sanitizer's findings beside ours"
+    )
     parser.set_defaults(run=run)
 
 
@@ -34,11 +38,12 @@ def run(arguments: argparse.Namespace, out: Output) -> Status:
     """
     only = find_exercise(arguments.exercise) if arguments.exercise else None
     files = [file for path in arguments.paths for file in notebook_paths(Path(path))]
+    arch = profiling_arch() if arguments.ncu else ""
     unreadable, reports = 0, []
     fresh = len(files) > 1
     for file in files:
         with opened_device(arguments.device, fresh=fresh) as device:
-            found = list(_check_file(file, only, device, fresh, out))
+            found = list(_check_file(file, only, device, fresh, out, arch))
         unreadable += not found
         reports += found
     if not reports and only is not None:
@@ -66,8 +71,13 @@ def notebook_paths(path: Path) -> list[Path]:
     return found
 
 
-def _check_file(file: Path, only: Exercise | None, device: Device, fresh: bool, out: Output) -> Iterator[Report]:
-    """Reports on one file's answers; none when the file is no notebook, which is said."""
+def _check_file(
+    file: Path, only: Exercise | None, device: Device, fresh: bool, out: Output, arch: str = ""
+) -> Iterator[Report]:
+    """Reports on one file's answers; none when the file is no notebook, which is said.
+
+    With `arch`, the GPU's, each kernel also goes under NVIDIA's tools.
+    """
     from grader.exercises import exercise
     from grader.notebook import NotebookProblem, read_notebook
 
@@ -98,6 +108,8 @@ def _check_file(file: Path, only: Exercise | None, device: Device, fresh: bool, 
         with out.working(f"checking {exercise_id}"):
             report = judge(answer, device, fresh=fresh)
         show(report, context_of(exercise(exercise_id), answer), out, str(file))
+        if arch and isinstance(answer, Submission):
+            show_profile(exercise(exercise_id), answer, report, arch, out)
         remember(report, file)
         yield report
 
