@@ -11,6 +11,8 @@ from simt.codegen.jit import Code, add_symbols, compile_ir, keep
 
 __all__ = ["Runtime", "runtime"]
 
+_NAMES = "; called by name: "  # the first line of the kept text
+
 
 class Runtime:
     """Addresses of the native functions; generated code calls them by name."""
@@ -40,12 +42,11 @@ def _ir_text(cache: Path | None) -> tuple[str, tuple[str, ...]]:
         text = _build()
         if kept is not None and _source_digest() == _DIGEST:  # else the sources were edited meanwhile
             keep(kept, text.encode())
-    names = tuple(line.split("@", 1)[1].split("(", 1)[0].strip('"') for line in text.splitlines() if line.startswith("define"))
-    return text, names
+    return text, tuple(text.partition("\n")[0].removeprefix(_NAMES).split())
 
 
 def _source_digest() -> str:
-    sources = sorted(Path(simt.engine.__file__).parent.glob("*.py"))
+    sources = [Path(__file__), *sorted(Path(simt.engine.__file__).parent.glob("*.py"))]
     return hashlib.sha256(b"\0".join(path.read_bytes() for path in sources)).hexdigest()[:32]
 
 
@@ -56,4 +57,5 @@ def _build() -> str:
     from simt.engine.entry import ENTRY_POINTS
     from simt.engine.native_compiler import build_module
 
-    return str(build_module(ENTRY_POINTS))
+    names = " ".join(function.name for function in ENTRY_POINTS)
+    return f"{_NAMES}{names}\n{build_module(ENTRY_POINTS)}"
