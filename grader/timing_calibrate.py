@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from grader.compile import BuildProblem, compile_text
-from grader.devices.base import Device
+from grader.devices.base import Device, DeviceLost
 from grader.measure import timed_case, timed_pair, verified_round
 from grader.model import Compiled, Exercise, KernelAnswer, LaunchSpec, Submission, TimedKernel, TimingPair, TimingPlan
 from grader.notebook import read_notebook
@@ -147,7 +147,15 @@ def margins(device: Device, exercises: Iterable[Exercise], solutions: Path) -> I
         elif exercise.timed is None:
             yield Margin(exercise.id, note="nothing is timed")
         else:
-            yield margin_of(device, exercise, solutions)
+            yield _margin_or_why(device, exercise, solutions)
+
+
+def _margin_or_why(device: Device, exercise: Exercise, solutions: Path) -> Margin:
+    """The margin, or that the device was lost in the middle; the next exercise gets a new process."""
+    try:
+        return margin_of(device, exercise, solutions)
+    except DeviceLost as lost:
+        return Margin(exercise.id, note=f"lost the device: {lost}")
 
 
 def margin_of(device: Device, exercise: Exercise, solutions: Path) -> Margin:

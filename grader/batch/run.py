@@ -19,7 +19,7 @@ from grader.report.json_form import to_json
 from grader.stores import Grading, Result, StoredHandIn
 from grader.stores.sql_store import SqlStore
 
-__all__ = ["Plan", "Work", "carry_out", "make_plan"]
+__all__ = ["Plan", "Work", "carry_out", "is_final", "make_plan"]
 
 OURS = (Verdict.INTERNAL_ERROR, Verdict.NOT_SUPPORTED)  # not about the answer, so the next run tries again
 
@@ -175,7 +175,13 @@ def _gradings(outcome: Outcome, course: Course) -> list[Grading]:
             seeds=course.hidden.id,
             thresholds=course.frozen[answers[key].exercise_id][0],
             device=course.device,
-            is_final=Verdict(str(report["verdict"])) not in OURS,
+            is_final=is_final(report),
         )
         for key, report in outcome.reports
     ]
+
+
+def is_final(report: Mapping) -> bool:
+    """False for what the next run tries again: a failure of ours, and a timing that could not be had just then."""
+    timing = report["timing"] or {}
+    return Verdict(str(report["verdict"])) not in OURS and not timing.get("problem")

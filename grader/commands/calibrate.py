@@ -30,6 +30,7 @@ def add(commands: argparse._SubParsersAction) -> None:
 def run(arguments: argparse.Namespace, out: Output) -> Status:
     """Measures and stores; not supported where there is no GPU that times."""
     from grader.devices import DeviceMissing
+    from grader.timing.lock import GpuBusy
     from grader.worker.host import WorkerDevice
 
     device = WorkerDevice("cuda")
@@ -43,6 +44,8 @@ def run(arguments: argparse.Namespace, out: Output) -> Status:
         ) from missing
     try:
         return calibrate(device, arguments.exercise or (), out)
+    except GpuBusy as busy:
+        raise Refusal(f"the GPU cannot be had for this alone: {busy}", "try again later", Status.NOT_PASSED) from busy
     finally:
         device.close()
 

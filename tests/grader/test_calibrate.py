@@ -8,7 +8,7 @@ from grader.cli import main
 from grader.commands.calibrate import calibrate, margin_text
 from grader.commands.status import Status
 from grader.console import Output
-from grader.devices import DeviceMissing
+from grader.devices import DeviceLost, DeviceMissing
 from grader.doctor_gpu import describe
 from grader.exercises import exercise
 from grader.model import Goal
@@ -82,6 +82,20 @@ def test_the_command_shows_each_exercise_and_stores_all(capsys):
     assert set(found.exercises) == set(names[:2]) and found.copy_gbs > 0 and found.gflops > 0
     calibrate(Gpu(), ["tiling.stencil"], Output(True))
     assert set(load_calibration("Some GPU", "1").exercises) == {*names[:2], "tiling.stencil"}
+
+
+class Lost(Gpu):
+    """Ends in the middle of every exercise, but not of the device's limits."""
+
+    def time(self, pair, plan):
+        if pair.student.compiled.kernel not in ("copy", "multiply_add"):
+            raise DeviceLost("it died")
+        return super().time(pair, plan)
+
+
+def test_a_lost_device_costs_one_exercise(capsys):
+    assert calibrate(Lost(), ["tiling.stencil", "tiling.when_not"], Output(False)) is Status.PASSED
+    assert capsys.readouterr().err.count("lost the device: it died") == 2
 
 
 def test_without_a_gpu_the_command_says_so_and_leaves_with_3(monkeypatch, capsys):

@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 from grader.answers import submit
+from grader.batch.run import is_final
 from grader.devices.base import DeviceLost
 from grader.exercises import exercise
 from grader.hidden import NO_SEEDS
 from grader.model import Goal, GoalState, Timed, Verdict
 from grader.pipeline import grade
+from grader.report.json_form import to_json
 from grader.report.speed import duration_text, timing_rows, timing_text
 from grader.report.text import text
 from grader.timing.calibration import Calibrated, Calibration, save_calibration
@@ -88,6 +90,13 @@ def test_what_cannot_be_measured_now_leaves_the_maximum_and_says_why():
     assert states(report) == [GoalState.NOT_MEASURED] * 2 and report.passed
     assert (report.score, report.max_score) == (1.0, 1.0)
     assert "not measurable now: 1 other process used the GPU" in text(report)
+
+
+def test_what_could_not_be_measured_is_tried_again_by_the_next_run():
+    disturbed, quiet = (graded(TimingDevice(Rounds("quiet", 2.0, 1, foreign=n))) for n in (1, 0))
+    assert not is_final(to_json(disturbed)) and is_final(to_json(quiet))
+    untimed = to_json(graded(FakeDevice(lambda x, y, n: {"y": x * x + 1})))
+    assert is_final(untimed) and not is_final(untimed | {"verdict": "internal_error"})
 
 
 def test_faster_than_physics_earns_nothing_until_it_was_looked_at():
