@@ -7,6 +7,7 @@ the simulator's: `grader.devices.checked` puts both together.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -128,7 +129,8 @@ class Cuda:
         from grader.devices.cuda_timing import PairTimer
 
         try:
-            return PairTimer(self, pair).run(plan)
+            with contextlib.closing(PairTimer(self, pair)) as timer:
+                return timer.run(plan)
         except (self.cp.cuda.driver.CUDADriverError, self.cp.cuda.runtime.CUDARuntimeError) as error:
             self.spent = True
             nothing = np.zeros(0)

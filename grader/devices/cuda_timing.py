@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PairTimer"]
 
+TOOLS = ("empty", "fill", "stamp", "freshen16", "freshen32", "freshen64")  # of grader.timing.tools
 MOST_COPIES = 64
 MOST_COPY_BYTES = 8 << 30  # of all copies of the buffers together
 PILOTS = 5
@@ -60,7 +61,8 @@ class PairTimer:
     def __init__(self, cuda: Cuda, pair: TimingPair):
         assert pair.tools is not None, "a timing needs the kernels of grader.timing.tools"
         self._cuda, self._cp, self._pair = cuda, cuda.cp, pair
-        self._tools = cuda.load(pair.tools)
+        tools = cuda.load(pair.tools)
+        self._tools = {name: tools.get_function(name) for name in TOOLS}
         self._grid = BLOCKS_PER_SM * cuda.sm_count
         self._events = [cuda.cp.cuda.Event() for _ in range(4)]
         self._stamps = cuda.cp.cuda.alloc(4 * 16)
@@ -69,7 +71,6 @@ class PairTimer:
         self._flushes = 0
         self._copies = [Buffers(cuda.cp, pair.arguments)]
         self._functions = [cuda.function(arm.compiled, arm.config) for arm in self._arms]
-        self._empty = self._tools.get_function("empty")
         self._starts = [self._direct(index) for index in (BASELINE, STUDENT)]
 
     @property
@@ -101,6 +102,11 @@ class PairTimer:
             checked=tuple(reading.checked),
             findings=tuple(reading.findings),
         )
+
+    def close(self) -> None:
+        """Gives buffers and kernels back."""
+        self._starts.clear()
+        self._copies.clear()
 
     def _read(self, steps: tuple[Step, ...]) -> _Reading:
         reading = _Reading(np.zeros((len(steps), 2)), np.zeros((len(steps), 2)))
@@ -142,16 +148,16 @@ class PairTimer:
         value = row.argument.value
         assert isinstance(value, np.ndarray)
         if value.dtype.kind == "f" and value.dtype.itemsize in FLOATS and value.size:
-            function = self._tools.get_function(f"freshen{8 * value.dtype.itemsize}")
+            function = self._tools[f"freshen{8 * value.dtype.itemsize}"]
             function((self._grid,), (BLOCK,), (np.uint64(row.address), np.uint64(value.size), np.uint64(nonce)))
 
     def _flush(self) -> None:
         self._flushes += 1
         arguments = (np.uint64(self._flush_memory.ptr), np.uint64(self._flush_bytes // 16), np.uint64(self._flushes))
-        self._tools.get_function("fill")((self._grid,), (BLOCK,), arguments)
+        self._tools["fill"]((self._grid,), (BLOCK,), arguments)
 
     def _stamp(self, slot: int) -> None:
-        self._tools.get_function("stamp")((1,), (32,), (np.uint64(self._stamps.ptr + 16 * slot),))
+        self._tools["stamp"]((1,), (32,), (np.uint64(self._stamps.ptr + 16 * slot),))
 
     def _clocks(self) -> np.ndarray:
         """(4,) MHz of the four stamps of a pair."""
@@ -170,7 +176,7 @@ class PairTimer:
         self._flush()
         self._stamp(0)
         self._events[0].record()
-        self._empty((1,), (32,), ())
+        self._tools["empty"]((1,), (32,), ())
         self._events[1].record()
         self._cp.cuda.runtime.deviceSynchronize()
         return self._elapsed(0)
