@@ -5,10 +5,16 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 
-__all__ = ["Cell", "NotebookProblem", "marker_of", "parse"]
+__all__ = ["MAX_WORDS", "Cell", "NotebookProblem", "check_size", "marker_of", "parse"]
 
+# Words and signs of Python in one notebook: a lesson has some 5,000. What Python's parser takes grows with them, and with
+# their square inside an f-string: 2 MB of `{a}` keep it busy for minutes, 1.9 GB go to as many commas.
+MAX_WORDS = 100_000
+WORD = re.compile(r"\w+|[^\w\s]|\n")
 MARKER = re.compile(r"\s*#\s*exercise:\s*([\w.\-]+)\s*$")
 
 
@@ -18,6 +24,18 @@ class NotebookProblem(Exception):
     def __init__(self, message: str, help: str = ""):
         super().__init__(message)
         self.message, self.help = message, help
+
+
+def check_size(texts: Iterable[str]) -> None:
+    """Raises NotebookProblem where the Python in `texts` together is more than the parser should be given."""
+    left = MAX_WORDS
+    for text in texts:
+        left -= sum(1 for _ in islice(WORD.finditer(text), left + 1))
+        if left < 0:
+            raise NotebookProblem(
+                f"the notebook holds more than {MAX_WORDS} words and signs of Python",
+                "take out what is not the lesson's",
+            )
 
 
 @dataclass(frozen=True, slots=True)

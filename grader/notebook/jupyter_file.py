@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from grader.notebook.cells import Cell, NotebookProblem, marker_of, parse
+from grader.notebook.cells import Cell, NotebookProblem, check_size, marker_of, parse
 
 __all__ = ["jupyter_cells", "without_duplicates"]
 
@@ -13,7 +13,7 @@ def jupyter_cells(text: str, place: str) -> tuple[Cell, ...]:
     """The code cells of the .ipynb `text`; lines count inside each cell, whose number stands in its place.
 
     Raises:
-        NotebookProblem: not JSON, not a notebook, or of a format older than 4.
+        NotebookProblem: not JSON, not a notebook, of a format older than 4, or too long to be parsed.
     """
     document = _json(text)
     if not isinstance(document, dict) or not isinstance(document.get("cells"), list):
@@ -22,11 +22,13 @@ def jupyter_cells(text: str, place: str) -> tuple[Cell, ...]:
             "a notebook of format 3 or older" if older else "JSON, but not a notebook: it has no list of cells",
             "open it in Jupyter and save it again" if older else "hand in the .ipynb that Jupyter saved",
         )
-    return tuple(
-        _cell(cell, f"{place}, cell {number}")
+    found = [
+        (number, _source(cell))
         for number, cell in enumerate(document["cells"], 1)
         if isinstance(cell, dict) and cell.get("cell_type") == "code"
-    )
+    ]
+    check_size(source for _, source in found if source is not None)
+    return tuple(_cell(source, f"{place}, cell {number}") for number, source in found)
 
 
 def _json(text: str) -> object:
@@ -46,12 +48,16 @@ def without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return result
 
 
-def _cell(cell: dict, place: str) -> Cell:
+def _source(cell: dict) -> str | None:
+    """The cell's text, None when it is none."""
     source = cell.get("source", "")
     if isinstance(source, list) and all(isinstance(part, str) for part in source):
         source = "".join(source)
-    if not isinstance(source, str):
+    return source.replace("\r\n", "\n").replace("\r", "\n") if isinstance(source, str) else None
+
+
+def _cell(source: str | None, place: str) -> Cell:
+    if source is None:
         return Cell(place, 1, "", "", error=(1, "the cell's source is no text"))
-    source = source.replace("\r\n", "\n").replace("\r", "\n")
     tree, error = parse(source)
     return Cell(place, 1, marker_of(source), source, tuple(tree.body) if tree else (), error)

@@ -11,7 +11,7 @@ import ast
 import re
 import textwrap
 
-from grader.notebook.cells import Cell, marker_of, parse
+from grader.notebook.cells import Cell, check_size, marker_of, parse
 
 __all__ = ["marimo_cells"]
 
@@ -19,7 +19,12 @@ CELL_START = re.compile(r"^(@app\.|app\._unparsable_cell|with app\.setup|if __na
 
 
 def marimo_cells(text: str, place: str) -> tuple[Cell, ...]:
-    """The cells of the Python file `text`, called `place` in messages."""
+    """The cells of the Python file `text`, called `place` in messages.
+
+    Raises:
+        NotebookProblem: it is too long to be parsed.
+    """
+    check_size([text])
     tree, error = parse(text)
     lines = text.split("\n")
     if tree is not None:
@@ -50,7 +55,9 @@ def _cells_of(tree: ast.Module, lines: list[str], place: str):
                 yield _block(node.body, node.lineno, node.end_lineno or node.lineno, lines, place)
             case ast.With() if any("app.setup" in ast.unparse(item.context_expr) for item in node.items):
                 yield _block(node.body, node.lineno, node.end_lineno or node.lineno, lines, place)
-            case ast.Expr(value=ast.Call(func=ast.Attribute(attr="_unparsable_cell"), args=[ast.Constant() as code, *_])):
+            case ast.Expr(
+                value=ast.Call(func=ast.Attribute(attr="_unparsable_cell"), args=[ast.Constant() as code, *_])
+            ):
                 if isinstance(code.value, str):
                     yield _unparsable(code.value, code.lineno, place)
             case _:

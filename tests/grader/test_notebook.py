@@ -20,7 +20,11 @@ CUDA = 'extern "C" __global__ void solve(const float* x, float* y, int n) {\n   
 
 
 def cell(body, name="_", decorator="@app.cell"):
-    return f"{decorator}\ndef {name}():\n" + "".join(f"    {line}\n" if line else "\n" for line in body.split("\n")) + "\n\n"
+    return (
+        f"{decorator}\ndef {name}():\n"
+        + "".join(f"    {line}\n" if line else "\n" for line in body.split("\n"))
+        + "\n\n"
+    )
 
 
 def answer_cell(short="map1d", exercise_id="topic.map1d", text=CUDA):
@@ -96,7 +100,9 @@ def test_a_launch_that_is_no_literal_is_a_finding_beside_the_text(tmp_path):
 
 
 def test_a_cell_that_marimo_could_not_parse_costs_only_itself(tmp_path):
-    broken = 'app._unparsable_cell(\n    r"""\n    # exercise: topic.map1d\n    map1d_src = (\n    """,\n    name="_"\n)\n\n'
+    broken = (
+        'app._unparsable_cell(\n    r"""\n    # exercise: topic.map1d\n    map1d_src = (\n    """,\n    name="_"\n)\n\n'
+    )
     found = read(tmp_path, HEADER + broken + answer_cell("dot", "topic.dot"))
     problem = found.answers["topic.map1d"]
     assert isinstance(problem, Unreadable) and problem.lines == (10,), problem
@@ -192,3 +198,18 @@ def test_a_text_on_disk_and_in_a_running_notebook_have_one_canonical_form(tmp_pa
 def test_canonical_text_is_its_own_canonical_form():
     for text in SHAPES:
         assert canonical(canonical(text)) == canonical(text)
+
+
+@pytest.mark.parametrize("text", ["x = f'" + "{a}" * 600_000 + "'", "x = [" + "a, " * 600_000 + "]", "x\n" * 900_000])
+def test_python_that_would_keep_a_parser_busy_is_not_parsed(tmp_path, text):
+    with pytest.raises(NotebookProblem, match="words and signs"):
+        read(tmp_path, text)
+
+
+def test_the_cells_of_a_notebook_count_together(tmp_path):
+    cells = [
+        {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": "x\n" * 20_000}
+    ] * 3
+    text = json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+    with pytest.raises(NotebookProblem, match="words and signs"):
+        read(tmp_path, text, name="lesson.ipynb")
