@@ -33,6 +33,9 @@ COMMANDS = {
     "export": "export",
     "replay": "replay",
     "mark": "mark",
+    "prove": "prove",
+    "similar": "similar",
+    "statistics": "statistics",
     "submit": "submit",
 }
 

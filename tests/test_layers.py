@@ -26,7 +26,7 @@ LAYERS = tuple(
             " hidden cases case_runs numpy_expression overflow fragment_lines lesson_file"
         },
         {"grader": "pipeline"},
-        {"grader": "charts collecting class_file stores exporters gradebook statistics similarity release handing_in progress"},
+        {"grader": "charts collecting class_file stores exporters gradebook statistics similarity proof release handing_in progress"},
         {"grader": "report views"},
         {"grader": "server nbgrader_plugin batch cluster"},
         {"grader": "lesson doctor edit watch console commands cli __main__ __init__"},

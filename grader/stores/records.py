@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 __all__ = ["Grading", "Mark", "Result", "StoreProblem", "StoredHandIn"]
 
@@ -49,7 +50,7 @@ class Grading:
     key: str
     exercise_id: str
     answer: str
-    report: Mapping[str, object]
+    report: Mapping[str, Any]
     seeds: str = ""
     thresholds: str = ""
     device: str = ""

@@ -172,3 +172,22 @@ def test_a_replay_that_differs_says_in_what(command, folder, quick, tmp_path):
         assert grading.report["device"] == ""  # the quick runner named none
     status, (line,) = command("replay", digest)
     assert status == Status.NOT_PASSED and "device" in line["differences"] and "verdict" not in line["differences"]
+
+
+def test_statistics_say_how_the_class_gets_on(command, folder, quick):
+    command("grade", folder)
+    write(folder / "bob" / "selftest.py", notebook("right", "again"), WHEN + 7200)
+    command("grade", folder)
+    _, rows = command("statistics")
+    row = next(row for row in rows if row["exercise_id"] == MAP)
+    assert (row["students"], row["tried"], row["passed"], row["pass_rate"], row["mean_share"]) == (2, 2, 2, 1.0, 1.0)
+    assert (row["verdicts"], row["median_hand_ins"], row["median_hours_to_pass"]) == ({"pass": 2}, 1.5, 1.0)
+
+
+def test_similar_answers_are_listed_for_the_instructor(command, folder, quick):
+    write(folder / "cy" / "selftest.py", notebook("right", "copied from ann"))
+    command("grade", folder)
+    status, rows = command("similar", "--at-least", "0.9")
+    assert status == Status.PASSED
+    assert [(row["first"], row["second"], row["is_same"]) for row in rows] == [("ann", "cy", True)]
+    assert command("similar", "--exercise", "selftest.none")[0] == Status.USAGE
