@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import json
 import keyword
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +19,8 @@ from grader.model import Case, Exercise, KernelAnswer, LaunchSpec, Param, Role, 
 from grader.numpy_expression import ExpressionProblem, names_in, work_out
 from simt.events import Argument, Direction
 from simt.launch import Dim3, LaunchConfig
+from simt.launch_maps import map_spec
+from simt.tensor_map import TensorMap, pitched
 
 __all__ = ["CaseProblem", "FieldCase", "Variant", "load_case", "read_case"]
 
@@ -86,7 +88,7 @@ class FieldCase:
                 source=file.read_text(encoding="utf-8"),
                 file=file,
                 config=_config(launch),
-                arguments=tuple(_argument(row, values) for row in rows),
+                arguments=tuple(_argument(row, values, self.plain.get("backing", ())) for row in rows),
                 want=_references(self.plain["reference"], rows, values),
             )
         except OSError as error:
@@ -204,8 +206,10 @@ def _distinct(value: object) -> np.ndarray:
     return value + (np.arange(value.size) % 97).reshape(value.shape).astype(value.dtype)
 
 
-def _argument(row: Mapping, values: Mapping[str, object]) -> Argument:
+def _argument(row: Mapping, values: Mapping[str, object], backing: Iterable[Mapping] = ()) -> Argument:
     name = row["name"]
+    if row["kind"] == "tensormap":
+        return Argument(name, Direction.SCALAR, _tensor_map(row, values, backing))
     if row["kind"] == "scalar":
         return Argument(name, Direction.SCALAR, values[name], python_scalar=row["dtype"] in PYTHON_SCALARS)
     if row["kind"] != "array":
@@ -214,6 +218,17 @@ def _argument(row: Mapping, values: Mapping[str, object]) -> Argument:
     offset = int(row.get("offset_bytes", 0)) or int(row.get("offset", 0)) * np.dtype(row["dtype"]).itemsize
     initialised = False if row.get("init") == "poison" else None
     return Argument(name, Direction(row["dir"]), value, initialised=initialised, offset_bytes=offset)
+
+
+def _tensor_map(row: Mapping, values: Mapping[str, object], backing: Iterable[Mapping]) -> TensorMap:
+    """A map over an array of the launch, or over backing memory laid out with the map's own strides."""
+    spec, array = map_spec(row), values[row["base"]]
+    assert isinstance(array, np.ndarray)
+    behind = next((held for held in backing if held["name"] == spec.base), None)
+    tensor_map = spec.tensor_map(array.shape, str(array.dtype))
+    if behind is None:
+        return tensor_map
+    return replace(tensor_map, backing=_argument(behind, {spec.base: pitched(array, tensor_map)}))
 
 
 def _references(texts: Mapping[str, str], rows, values: Mapping[str, object]) -> dict[str, np.ndarray]:

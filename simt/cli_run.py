@@ -26,9 +26,11 @@ from simt.launch_file import (
     LaunchSpec,
     read_launch_file,
 )
+from simt.launch_maps import MapSpec
 from simt.launch_values import ValueSpecError
 from simt.program import BuildFailed, Program
 from simt.suppress import Suppressed, Suppression, SuppressionFileError, find_suppression, read_suppressions, unused
+from simt.tensor_map import TensorMap
 from simt.warp_trace import WarpRequest
 
 __all__ = ["EXIT", "LaunchRun", "RunOptions", "RunReport", "run_files"]
@@ -201,13 +203,7 @@ class _Runner:
     def _launch(self, number: int, spec: LaunchSpec) -> LaunchRun:
         program = self._program(spec)
         self._check_memory()
-        arguments = [self._argument(self.file.arguments[name]) for name in spec.arguments]
-        maps = [name for name in spec.arguments if self.file.arguments[name].kind == "tensormap"]
-        if maps:
-            found = diagnose("ptx.unsupported", f"`{maps[0]}` is a tensor map, which simt does not run yet", help="use a GPU")
-            self.diagnostics.append(found)
-            nothing = LaunchResult(Status.NOT_SUPPORTED, {}, Counters(), {}, (found,), 0, spec.config.grid.volume, 0)
-            return LaunchRun(program, spec, nothing)
+        arguments = [self._argument(self.file.arguments[name], spec) for name in spec.arguments]
         result = program.launch(
             spec.config, arguments, checks=self.options.checks, budget=self.options.budget, threads=self.options.threads,
             constants=_constants(program, self.file.constants), steps=self._steps(spec),
@@ -269,7 +265,9 @@ class _Runner:
         own = (here,) if any((here / name).is_file() for name in quoted) else ()
         return (*own, *self.file.include_dirs)
 
-    def _argument(self, spec: ArgumentSpec) -> Argument:
+    def _argument(self, spec: ArgumentSpec, launch: LaunchSpec) -> Argument:
+        if isinstance(spec.value, MapSpec):
+            return Argument(spec.name, Direction.SCALAR, self._map(spec.name, spec.value, launch))
         if spec.array is None:
             return Argument(spec.name, Direction.SCALAR, spec.value)
         ready = not spec.array.is_poison
@@ -278,6 +276,14 @@ class _Runner:
         plain = spec.array.shape, spec.array.dtype
         self.arrays[spec.name] = spec.array.array() if ready else np.empty(*plain)
         return Argument(spec.name, spec.direction, self.arrays[spec.name], ready)
+
+    def _map(self, name: str, spec: MapSpec, launch: LaunchSpec) -> TensorMap:
+        """A tensor map, with its array unless the kernel takes that as a parameter too."""
+        behind = self.file.arguments.get(spec.base)
+        if behind is None or behind.array is None:
+            raise LaunchFileError(f"`{name}`: no array is called `{spec.base}`", "describe it in [[args]] or [[backing]]")
+        backing = None if spec.base in launch.arguments else self._argument(behind, launch)
+        return spec.tensor_map(behind.array.shape, str(behind.array.dtype), backing)
 
     def _keep(self, number: int, spec: LaunchSpec, program: Program, result: LaunchResult) -> None:
         """Takes over buffers and findings; whether a buffer is covered is left to the last launch that takes it."""
@@ -291,11 +297,16 @@ class _Runner:
                 )  # fmt: skip
                 self._tell(found, spec, program)
         self.shadows |= result.shadows
-        later = {name for launch in self.file.launches[number + 1 :] for name in launch.arguments}
+        later = {name for launch in self.file.launches[number + 1 :] for name in self._reached(launch)}
         for found in result.diagnostics:
             if found.check in _SHARED_COVERAGE and any(f"`{name}`" in found.message for name in later):
                 continue
             self._tell(found, spec, program)
+
+    def _reached(self, launch: LaunchSpec) -> set[str]:
+        """Arrays that a launch takes, and those behind its tensor maps."""
+        values = {self.file.arguments[name].value for name in launch.arguments if self.file.arguments[name].kind == "tensormap"}
+        return set(launch.arguments) | {value.base for value in values if isinstance(value, MapSpec)}
 
     def _tell(self, found: Diagnostic, spec: LaunchSpec, program: Program) -> None:
         """Takes over a finding of a launch, as one that is accepted where an entry says so."""

@@ -19,7 +19,8 @@
     value = 1000
 
 Several `[[launch]]` tables run one after the other on the same buffers; each may repeat any key of a launch and choose
-its arguments by name, `args = ["x", "y", "n"]`. Whatever is wrong is a `LaunchFileError` that says what and where.
+its arguments by name, `args = ["x", "y", "n"]`. Tensor maps and the arrays behind them are written as `simt.launch_maps`
+says. Whatever is wrong is a `LaunchFileError` that says what and where.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ import numpy as np
 
 from simt.events import Direction
 from simt.launch import Dim3, LaunchConfig
+from simt.launch_maps import MAP_KEYS, map_spec
 from simt.launch_values import DTYPES, ArraySpec, ValueSpecError, literal, scalar, struct
 
 __all__ = [
@@ -44,7 +46,7 @@ __all__ = [
 LAUNCH_KEYS = (
     "kernel", "name_expression", "grid", "block", "shared_bytes", "max_dynamic_shared", "cluster", "cooperative",
 )
-FILE_KEYS = (*LAUNCH_KEYS, "arch", "options", "constants", "args", "launch")
+FILE_KEYS = (*LAUNCH_KEYS, "arch", "options", "constants", "args", "backing", "launch")
 ARGUMENT_KEYS = ("name", "kind", "dtype", "shape", "dir", "init", "value")
 KINDS = ("array", "scalar", "tensormap")
 ARRAY_DIRECTIONS = ("in", "out", "inout")
@@ -70,7 +72,7 @@ class ArgumentSpec:
         kind: array, scalar or tensormap.
         direction: SCALAR for a scalar or a tensor map.
         array: of an array.
-        value: of a scalar.
+        value: of a scalar, or the `MapSpec` of a tensor map.
     """
 
     name: str
@@ -98,7 +100,7 @@ class LaunchFile:
         arch: what to compile for, None when the file leaves it open.
         options, include_dirs: for the compiler; folders count from the file's own.
         constants: values of `__constant__` variables by name.
-        arguments: by name, in the file's order.
+        arguments: by name, in the file's order; arrays of [[backing]], which are no parameters, last.
         launches: at least one, in order.
     """
 
@@ -131,6 +133,10 @@ def read_launch_text(text: str, folder: Path = Path()) -> LaunchFile:
     _known_keys(table, FILE_KEYS, "the file")
     arguments = _arguments(table.get("args", []), folder)
     every = list(arguments)
+    backing = _arguments(table.get("backing", []), folder, "backing", arguments)
+    if any(spec.array is None for spec in backing.values()):
+        raise LaunchFileError("[[backing]] holds arrays only", "scalars and tensor maps are parameters: [[args]]")
+    arguments |= backing
     launches = table.get("launch", [{}])
     if not isinstance(launches, list) or not launches or not all(isinstance(row, dict) for row in launches):
         raise LaunchFileError("launch is not a table", "write [[launch]], then its keys")
@@ -185,16 +191,16 @@ def _options(options: object, folder: Path) -> tuple[tuple[str, ...], tuple[Path
 # --- arguments
 
 
-def _arguments(rows: object, folder: Path) -> dict[str, ArgumentSpec]:
+def _arguments(rows: object, folder: Path, key: str = "args", others: Iterable[str] = ()) -> dict[str, ArgumentSpec]:
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise LaunchFileError("args is not a list of tables", "write [[args]] before each argument's keys")
+        raise LaunchFileError(f"{key} is not a list of tables", f"write [[{key}]] before each argument's keys")
     found: dict[str, ArgumentSpec] = {}
     for number, row in enumerate(rows, 1):
         name = row.get("name")
-        where = f"[[args]] number {number}" + (f" `{name}`" if isinstance(name, str) else "")
+        where = f"[[{key}]] number {number}" + (f" `{name}`" if isinstance(name, str) else "")
         if not isinstance(name, str) or not name:
             raise LaunchFileError(f"{where} has no name", 'such as name = "x"')
-        if name in found:
+        if name in found or name in others:
             raise LaunchFileError(f"{where}: the name stands twice", "give every argument a name of its own")
         try:
             found[name] = _argument(name, row, where, folder)
@@ -208,7 +214,8 @@ def _argument(name: str, row: Mapping, where: str, folder: Path) -> ArgumentSpec
     if kind not in KINDS:
         raise LaunchFileError(f"{where}: kind = {kind!r} is not known", f"one of {', '.join(KINDS)}")
     if kind == "tensormap":
-        return ArgumentSpec(name, kind, Direction.SCALAR)
+        _known_keys(row, MAP_KEYS, where)
+        return ArgumentSpec(name, kind, Direction.SCALAR, value=map_spec(row))
     _known_keys(row, ARGUMENT_KEYS, where)
     if kind == "scalar" and isinstance(row.get("dtype"), list):
         members = [_dtype(member, where) for member in row["dtype"]]

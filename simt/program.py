@@ -34,6 +34,7 @@ from simt.runner.limits import argument_findings, plan_findings
 from simt.runner.report import read_diagnostics, read_printed, read_trace
 from simt.runner.steps import read_steps
 from simt.runner.tally import tally
+from simt.tensor_map import backing_arguments
 from simt.warp_trace import WarpRequest, WarpTrace
 
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ class Program:
             return _ended(Status.NOT_SUPPORTED, (*refused, self._unsupported(error)), config, checks)
         except PtxSyntaxError as error:
             return _ended(Status.BUILD_FAILED, (*refused, _unreadable(error)), config, checks)
-        shared = -(-kernel.plan.static_shared_bytes // 16) * 16 + config.shared_bytes
+        shared = kernel.plan.dynamic_shared_offset + config.shared_bytes
         if not config.shared_bytes:
             shared = kernel.plan.static_shared_bytes
         translate, before = time.perf_counter() - started, kernel.seconds
@@ -192,7 +193,7 @@ class Program:
         found = check_launch(config, arch_of(self.arch), static_shared_bytes=static, registers=registers)
         function = self.module.functions[self.kernel]
         found += check_arguments(function, arguments, self.source) + _promise(function, config)
-        return found + argument_findings(arguments, budget)
+        return found + argument_findings((*arguments, *backing_arguments(arguments)), budget)
 
     def _kernel(self, config: LaunchConfig, followed: bool = False) -> Kernel:
         """Plans and machine code are kept per block shape, apart for kernels that are followed."""

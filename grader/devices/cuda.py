@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grader.devices.base import CASE_BUDGET, DeviceMissing
+from grader.devices.cuda_launch import by_value, start_by_address
 from grader.devices.cuda_memory import Buffers, guard_findings, unwritten
 from grader.model import Compiled, RunResult, TimingPair, TimingPlan
 from grader.timing.trace import Surroundings, Trace
@@ -24,6 +25,7 @@ from simt.counters import Counters
 from simt.diagnostics import Diagnostic, diagnose
 from simt.events import Argument, Budget, Direction, LaunchResult, Status
 from simt.launch import LaunchConfig, check_launch
+from simt.tensor_map import TensorMap, broken_rules
 
 if TYPE_CHECKING:
     from grader.nvml import Nvml
@@ -94,6 +96,7 @@ class Cuda:
             registers=resources.registers,
         )
         refused += tuple(_unfit(arguments))
+        refused += tuple(d for a in arguments if isinstance(a.value, TensorMap) for d in broken_rules(a.name, a.value))
         if refused:
             return _result(Status.REJECTED, config, refused)
         try:
@@ -122,7 +125,10 @@ class Cuda:
 
     def start(self, function, config: LaunchConfig, values: Sequence[object]) -> None:
         """Queues one launch on the current stream."""
-        function(tuple(config.grid), tuple(config.block), tuple(values), shared_mem=config.shared_bytes)
+        if by_value(values):
+            start_by_address(self.cp, function, config, values)
+        else:
+            function(tuple(config.grid), tuple(config.block), tuple(values), shared_mem=config.shared_bytes)
 
     def time(self, pair: TimingPair, plan: TimingPlan) -> Trace | None:
         """One round of pairs; a kernel that the GPU stopped leaves none, and what stopped it."""

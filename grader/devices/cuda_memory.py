@@ -10,6 +10,8 @@ import numpy as np
 
 from simt.diagnostics import Diagnostic, diagnose
 from simt.events import Argument, Direction
+from simt.tensor_map import TensorMap, backing_arguments
+from simt.tensor_map_driver import encode
 
 __all__ = ["GUARD_BYTES", "POISON", "Buffer", "Buffers", "guard_findings", "unwritten"]
 
@@ -50,8 +52,8 @@ class Buffers:
     """Device memory of a launch's arguments.
 
     Attributes:
-        rows: one for each array, in the order of the arguments.
-        values: what the kernel is launched with.
+        rows: one for each array, in the order of the arguments; then those that only tensor maps reach.
+        values: what the kernel is launched with; a tensor map is the 128 bytes that the driver encodes it in.
     """
 
     def __init__(self, cp, arguments: Sequence[Argument]):
@@ -65,6 +67,9 @@ class Buffers:
                 self.values.append(np.uint64(row.address + argument.offset_bytes))
             else:
                 self.values.append(argument.value)
+        self.rows += [self._buffer(argument) for argument in backing_arguments(arguments)]
+        places = {row.argument.name: row.address for row in self.rows}
+        self.values = [encode(v, places[v.base]) if isinstance(v, TensorMap) else v for v in self.values]
         self.refresh()
 
     def __enter__(self) -> Buffers:

@@ -19,6 +19,7 @@ from simt.counters import Counters
 from simt.diagnostics import CATALOGUE, Diagnostic, Severity
 from simt.events import Argument, Budget, Direction, LaunchResult, Status
 from simt.launch import Dim3, LaunchConfig
+from simt.tensor_map import Fill, Swizzle, TensorMap, backing_arguments
 
 if TYPE_CHECKING:
     from grader.timing.trace import Surroundings, Trace
@@ -132,6 +133,9 @@ def _pack_argument(argument: Argument, arrays: _Arrays) -> dict[str, object]:
             "scalar": isinstance(value, np.generic),
             "strides": list(value.strides) if strided else None,
         }
+    if isinstance(value, TensorMap):
+        backing = value.backing and _pack_argument(value.backing, arrays)
+        return row | {"value": None, "array": None, "tensor_map": _plain(value) | {"backing": backing}}
     return row | {"value": value, "array": None}
 
 
@@ -158,10 +162,19 @@ def unpack_launch(message: Message) -> Launch:
 
 def _unpack_argument(row: dict, arrays: Sequence[np.ndarray]) -> Argument:
     index, scalar, strides = row.pop("array"), row.pop("scalar", False), row.pop("strides", None)
+    if described := row.pop("tensor_map", None):
+        row["value"] = _tensor_map(described, arrays)
     if index is not None:
         array = arrays[index]
         row["value"] = array[()] if scalar else _restrided(array, strides)
     return Argument(**row | {"direction": Direction(row["direction"])})
+
+
+def _tensor_map(row: dict, arrays: Sequence[np.ndarray]) -> TensorMap:
+    lists = {name: tuple(value) for name, value in row.items() if isinstance(value, list)}
+    backing = row["backing"] and _unpack_argument(row["backing"], arrays)
+    kinds = {"swizzle": Swizzle(row["swizzle"]), "fill": Fill(row["fill"])}
+    return TensorMap(**row | lists | kinds | {"backing": backing})
 
 
 def _restrided(array: np.ndarray, strides: list[int] | None) -> np.ndarray:
@@ -279,7 +292,8 @@ def unpack_result(message: Message, arguments: Sequence[Argument]) -> RunResult:
 
 def _check_fit(result: RunResult, arguments: Sequence[Argument]) -> None:
     """Raises WireProblem for an array that the launch has no such buffer for."""
-    buffers = {a.name: a.value for a in arguments if isinstance(a.value, np.ndarray)}
+    everything = (*arguments, *backing_arguments(arguments))
+    buffers = {a.name: a.value for a in everything if isinstance(a.value, np.ndarray)}
     for name, array in result.outputs.items():
         if name not in buffers or (array.dtype, array.shape) != (buffers[name].dtype, buffers[name].shape):
             raise WireProblem(f"an output {name[:40]!r} of {array.dtype} and shape {array.shape}")

@@ -1,15 +1,15 @@
-"""Asynchronous copies and what waits for them: cp.async and cp.async.bulk."""
+"""Asynchronous copies and what waits for them: cp.async; `simt.codegen.bulk_copies` has cp.async.bulk."""
 
 from __future__ import annotations
 
 from llvmlite import ir
 
+from simt.codegen.bulk_copies import bulk, sides
 from simt.codegen.emitter import I32
 from simt.codegen.mbarriers import addresses, mbarrier_site, spilled
-from simt.codegen.plan import SiteInfo
 from simt.codegen.prepare import Unsupported
 from simt.codegen.writer import Writer
-from simt.engine.state import Access, Scope
+from simt.engine.state import Scope
 from simt.ptx.syntax import Address, Immediate, Instruction, Operand, Register
 from simt.ptx.types import TYPES
 
@@ -17,19 +17,6 @@ __all__ = ["HANDLERS"]
 
 _U32 = TYPES["u32"]
 _SIZES = (4, 8, 16)
-_UNIT = 16  # bytes that bulk copies come in
-
-
-def _sides(
-    w: Writer, instruction: Instruction, n_bytes: int, source: Scope = Scope.GLOBAL, target: Scope = Scope.SHARED
-) -> tuple[ir.Value, ir.Value]:
-    """Sites of a copy's two sides: the one it reads, then the one it writes."""
-    line = w.plan.call_line(instruction)
-    read = w.plan.site(instruction, lambda: SiteInfo(instruction, line, int(source), int(Access.LOAD), n_bytes))
-    write = w.plan.site(
-        instruction, lambda: SiteInfo(instruction, line, int(target), int(Access.STORE), n_bytes), part=1
-    )
-    return w.site_pointer(read), w.site_pointer(write)
 
 
 def _copy(w: Writer, instruction: Instruction) -> None:
@@ -41,7 +28,7 @@ def _copy(w: Writer, instruction: Instruction) -> None:
         raise Unsupported(f"`{instruction.opcode}` of {size.value} bytes", instruction)
     if "L2::cache_hint" in instruction.mods:
         more = more[:-1]
-    read, write = _sides(w, instruction, size.value)
+    read, write = sides(w, instruction, Scope.GLOBAL, Scope.SHARED, size.value)
     wanted = spilled(w, _wanted(w, instruction, size.value, more), "sizes")
     sources = addresses(w, source, instruction, "addresses")
     targets = addresses(w, target, instruction, "targets")
@@ -69,29 +56,6 @@ def _wait(w: Writer, instruction: Instruction, everything: bool) -> None:
     w.native("wait_copies", ir.VoidType(), w.warp, lanes, left, ir.Constant(I32, int(everything)))
 
 
-def _bulk(w: Writer, instruction: Instruction) -> None:
-    """`cp.async.bulk`: a load with an mbarrier, a store in a group, or what is done with groups."""
-    lanes = w.guarded_mask(w.guard(instruction))
-    kind = instruction.mods[2]
-    if kind == "commit_group":
-        return w.native("commit_bulk", ir.VoidType(), w.warp, lanes)
-    if kind == "wait_group":
-        left = w.first_lane(w.typed(instruction.operands[0], _U32, instruction))
-        return w.native("wait_bulk", ir.VoidType(), w.warp, lanes, left)
-    if kind not in ("shared::cluster", "shared::cta", "global"):
-        raise Unsupported(f"`{instruction.opcode}`", instruction)
-    target, source, size = instruction.operands[:3]
-    ends = [addresses(w, source, instruction, "addresses"), addresses(w, target, instruction, "targets")]
-    ends.append(spilled(w, w.typed(size, _U32, instruction), "sizes"))
-    if kind == "global":
-        read, write = _sides(w, instruction, _UNIT, Scope.SHARED, Scope.GLOBAL)
-        return w.native("bulk_store", ir.VoidType(), w.warp, read, write, lanes, *ends)
-    read, write = _sides(w, instruction, _UNIT)
-    barrier = mbarrier_site(w, instruction, part=2)
-    ends.append(addresses(w, instruction.operands[3], instruction, "masks"))
-    return w.native("bulk_load", ir.VoidType(), w.warp, read, write, barrier, lanes, *ends)
-
-
 def _arrive(w: Writer, instruction: Instruction) -> None:
     """`cp.async.mbarrier.arrive`."""
     place = addresses(w, instruction.operands[0], instruction, "addresses")
@@ -102,8 +66,8 @@ def _arrive(w: Writer, instruction: Instruction) -> None:
 
 def _cp(w: Writer, instruction: Instruction) -> None:
     kind = instruction.mods[:2]
-    if kind[0] != "async":
-        raise Unsupported(f"`{instruction.opcode}`", instruction)
+    if "bulk" in instruction.mods:
+        return bulk(w, instruction)
     if kind[1] in ("ca", "cg"):
         return _copy(w, instruction)
     if kind[1] == "commit_group":
@@ -113,8 +77,6 @@ def _cp(w: Writer, instruction: Instruction) -> None:
         return _wait(w, instruction, kind[1] == "wait_all")
     if kind[1] == "mbarrier":
         return _arrive(w, instruction)
-    if kind[1] == "bulk":
-        return _bulk(w, instruction)
     raise Unsupported(f"`{instruction.opcode}`", instruction)
 
 

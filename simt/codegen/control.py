@@ -124,10 +124,12 @@ def _nanosleep(w: Writer, instruction: Instruction) -> None:
 
 
 def _fence(w: Writer, instruction: Instruction) -> None:
+    if instruction.mods[:2] == ("proxy", "async"):
+        return w.native("fence_proxy", ir.VoidType(), w.warp, w.guarded_mask(w.guard(instruction)))
     if "proxy" in instruction.mods or "mbarrier_init" in instruction.mods:
-        return
+        return None
     wide = int(any(m in ("gl", "sys", "gpu", "cluster") for m in instruction.mods))
-    w.native("fence", ir.VoidType(), w.warp, ir.Constant(I32, wide))
+    return w.native("fence", ir.VoidType(), w.warp, ir.Constant(I32, wide))
 
 
 def _call(w: Writer, instruction: Instruction) -> None:

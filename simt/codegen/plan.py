@@ -69,6 +69,7 @@ class Plan:
     register_bytes: int = 0
     shared: dict[str, int] = field(default_factory=dict)
     static_shared_bytes: int = 0
+    dynamic_shared_offset: int = 0  # where dynamic shared memory starts
     local: dict[str, int] = field(default_factory=dict)
     local_bytes: int = 0
     placed: dict[str, Placed] = field(default_factory=dict)
@@ -97,6 +98,11 @@ class Plan:
     def has_warpgroups(self) -> bool:
         """Whether warps multiply together: wgmma."""
         return any(i.name == "wgmma" for block in self.cfg.blocks for i in block.instructions)
+
+    @property
+    def reads_by_proxy(self) -> bool:
+        """Whether bulk copies or products of warpgroups read shared memory."""
+        return any(_reads_by_proxy(i) for block in self.cfg.blocks for i in block.instructions)
 
     @property
     def spins(self) -> bool:
@@ -134,6 +140,14 @@ class Plan:
         return register in self.uniformity.registers
 
 
+def _reads_by_proxy(instruction: Instruction) -> bool:
+    mods = instruction.mods
+    if instruction.name == "wgmma":
+        return "mma_async" in mods
+    stores = "bulk_group" in mods or {"shared::cluster", "shared::cta"} <= set(mods)
+    return instruction.name == "cp" and "bulk" in mods and stores
+
+
 def is_barrier(instruction: Instruction) -> bool:
     """Whether threads of the block wait here; those that only arrive go on."""
     return instruction.name in ("bar", "barrier") and "warp" not in instruction.mods and "arrive" not in instruction.mods
@@ -155,7 +169,7 @@ def make_plan(module: Module, kernel: str, block_dim: tuple[int, int, int], file
     for name in reachable(module, kernel).functions:
         check_function(module.functions[name])
     function = prepare(module, module.functions[kernel])
-    shared, static_shared_bytes = _place_shared(_variables(module, function, "shared"))
+    shared, static_shared_bytes, dynamic_offset = _place_shared(_variables(module, function, "shared"))
     function = merge_shared_loads(function, shared)
     cfg = build(
         function,
@@ -164,7 +178,7 @@ def make_plan(module: Module, kernel: str, block_dim: tuple[int, int, int], file
     )
     uniformity, waiting = analyse(cfg, block_dim), tuple(waiting_loops(cfg))
     plan = Plan(module, function, cfg, liveness(cfg), uniformity, block_dim, waiting, file_name=file_name)
-    plan.shared, plan.static_shared_bytes = shared, static_shared_bytes
+    plan.shared, plan.static_shared_bytes, plan.dynamic_shared_offset = shared, static_shared_bytes, dynamic_offset
     plan.seeds = _seeds(cfg)
     _place_registers(plan)
     _place_variables(plan)
@@ -228,8 +242,8 @@ def _place_variables(plan: Plan) -> None:
         plan.param_bytes += variable.n_bytes
 
 
-def _place_shared(variables: list[Variable]) -> tuple[dict[str, int], int]:
-    """(offset by name, static bytes): static arrays one after the other, extern ones all at their end."""
+def _place_shared(variables: list[Variable]) -> tuple[dict[str, int], int, int]:
+    """(offset by name, static bytes, start of dynamic ones): static arrays in a row, extern ones all at their end."""
     dynamic = [v for v in variables if v.extern or v.count == 0]
     places: dict[str, int] = {}
     offset = 0
@@ -238,9 +252,9 @@ def _place_shared(variables: list[Variable]) -> tuple[dict[str, int], int]:
             offset = _align(offset, max(variable.align, 16 if variable.n_bytes >= 16 else 1))
             places[variable.name] = offset
             offset += variable.n_bytes
-    for variable in dynamic:
-        places[variable.name] = _align(offset, max(variable.align, 16))
-    return places, offset
+    start = _align(offset, max([16, *(variable.align for variable in dynamic)]))
+    places |= {variable.name: start for variable in dynamic}
+    return places, offset, start
 
 
 def symbol_address(plan: Plan, name: str) -> int | None:

@@ -13,6 +13,7 @@ from simt.engine.mbarriers import arrive_at, mbarrier_at, start_mbarriers
 from simt.engine.memory import load
 from simt.engine.native import native, rare
 from simt.engine.pattern import access_bytes
+from simt.engine.proxies import note_written_lane, start_proxies
 from simt.engine.races import watched, write_lane_at
 from simt.engine.races_log import shared_write_comes
 from simt.engine.races_shared import READ_EPOCH, READ_SYNC, READER, check_after_read, column, make_id
@@ -30,13 +31,18 @@ def start_copies(block: Ptr[Block]) -> void:
     block.n_flying = 0
     block.first_bulk = 0
     block.next_bulk = 0
+    block.landings = 0
     start_mbarriers(block)
+    start_proxies(block, (block.launch.shared_bytes + 3) // 4)
     for index in range(block.n_warps):
         warp: Ptr[Warp] = cast(Ptr[Warp], block.warps) + index
         warp.first_flight = 0
         warp.next_flight = 0
         memset(cast(Ptr[u8], addr(warp.commits)), 0, 128)
         memset(cast(Ptr[u8], addr(warp.bulk_commits)), 0, 128)
+        memset(cast(Ptr[u8], addr(warp.bulk_waits)), 0, 128)
+        memset(cast(Ptr[u8], addr(warp.bulk_waited_commits)), 0, 128)
+        warp.seen = 0
         warp.awaits = 0
         warp.spared = 0
         memset(cast(Ptr[u8], addr(warp.waits)), 0, 128)
@@ -161,6 +167,8 @@ def land_lane(warp: Ptr[Warp], flight: Ptr[Flight], lane: u32) -> void:
     if block.launch.checks & CheckBit.INITCHECK:
         lane_mark(block.shared_words, u64(offset), n_bytes, WRITTEN)
     memcpy(host, new, n_bytes)
+    if block.launch.checks & CheckBit.PROXIES:
+        note_written_lane(warp, target, u64(offset), i64(n_bytes))
     if block.launch.checks & CheckBit.FLIGHTS:
         number = number_of(warp, flight, lane)
         for word in range(offset >> 2, (offset + i64(n_bytes)) >> 2):

@@ -120,6 +120,8 @@ def update_16(site: Ptr[Site], target: Ptr[u16], value: u16, compare: u16) -> u1
         new = value
         if site.atomic == ADD:
             new = sum_16(site.atomic_type, old, value)
+        elif site.atomic == MIN or site.atomic == MAX:
+            new = extreme_16(site.atomic_type, site.atomic, old, value)
         elif site.atomic == CAS and old != compare:
             new = old
         seen = atomic_cas(target, old, new)
@@ -133,6 +135,30 @@ def sum_16(kind: i32, left: u16, right: u16) -> u16:
     if kind == F16 or kind == F16X2:
         return f16_add(left, right)
     return bf16_add(left, right)
+
+
+@native
+def ordered_16(value: u16) -> u32:
+    """A half or bf16 as a number that orders as it does, -0 below 0."""
+    if value & 0x8000:
+        return u32(0xFFFF - u32(value))
+    return u32(value) | 0x8000
+
+
+@native
+def extreme_16(kind: i32, op: i32, left: u16, right: u16) -> u16:
+    """The lesser or the greater; of a NaN and a number the number."""
+    infinity: u16 = 0x7F80
+    if kind == F16:
+        infinity = 0x7C00
+    if (left & 0x7FFF) > infinity and (right & 0x7FFF) > infinity:
+        return 0x7FFF
+    if (left & 0x7FFF) > infinity:
+        return right
+    if (right & 0x7FFF) > infinity:
+        return left
+    less = b1(ordered_16(left) < ordered_16(right))
+    return left if less == b1(op == MIN) else right
 
 
 @native

@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 
 from simt.engine.async_copies import start_copies
-from simt.engine.bulk_copies import land_everything
+from simt.engine.bulk_flights import hear_landings, land_everything
 from simt.engine.findings import DEADLOCK_BARRIER, DIVERGENT, EXITED_THREADS, INTRA_WARP_LOCK, LIVELOCK_SPIN, record
 from simt.engine.mbarrier_waits import report_mbarrier
 from simt.engine.native import native
@@ -212,6 +212,8 @@ def release(block: Ptr[Block], index: i32) -> i32:
             warp.barrier_expected = barrier.arrived
             warp.sync_epoch += 1
             warp.slices = 0
+            if not is_null(block.bulks):
+                hear_landings(warp)
     clear_barrier(barrier)
     return 1
 

@@ -53,6 +53,7 @@ CHECKS = (
     "asynccheck.misuse",
     "deadlock.mbarrier-tx",
     "deadlock.mbarrier-arrivals",
+    "asynccheck.proxy-fence",
     "asynccheck.wgmma-registers",
     "asynccheck.wgmma-fence",
     "synccheck.warpgroup",
@@ -63,7 +64,7 @@ CHECKS = (
     DIVERGENT, EXITED_THREADS, SYNC_MASK, INACTIVE_SOURCE, BARRIER_OPERANDS, DEADLOCK_BARRIER, INTRA_WARP_LOCK, LIVELOCK_SPIN,
     INIT_GLOBAL, INIT_SHARED, INIT_LOCAL, INIT_REGISTER, TRAP, ASSERT, STACK, ZERO_DIVISOR,
     READ_IN_FLIGHT, UNCOMMITTED, OVERWRITTEN, MBARRIER_MISUSE, MBARRIER_TX, MBARRIER_ARRIVALS,
-    WGMMA_REGISTERS, WGMMA_FENCE, WARPGROUP,
+    PROXY_FENCE, WGMMA_REGISTERS, WGMMA_FENCE, WARPGROUP,
 ) = range(len(CHECKS))  # fmt: skip
 
 

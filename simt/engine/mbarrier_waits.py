@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from simt.engine.async_copies import land_arrivals
-from simt.engine.bulk_copies import land_bulk_copies
+from simt.engine.bulk_flights import hear_landings, is_awaited, land_bulk_copies
 from simt.engine.findings import MBARRIER_ARRIVALS, MBARRIER_TX, record
-from simt.engine.mbarriers import Misuse, mbarrier_at, misused
+from simt.engine.mbarriers import mbarrier_at, misused
+from simt.engine.misuse import Misuse
 from simt.engine.native import native, rare
 from simt.engine.records import Ptr, b1, i32, i64, u32, u64
 from simt.engine.state import Block, MBarrier, Site, Warp
@@ -19,6 +20,19 @@ def has_passed(barrier: Ptr[MBarrier], token: u64, parity: i32) -> b1:
     if parity != 0:
         return b1((u64(barrier.phase) & 1) != (token & 1))
     return b1(u64(barrier.phase) != token >> 32)
+
+
+@native
+def look(warp: Ptr[Warp], site: Ptr[Site], barrier: Ptr[MBarrier], offset: u32, token: u64, parity: i32) -> b1:
+    """Whether the phase is over, which late copies may bring about; one that was over already brings none."""
+    if has_passed(barrier, token, parity):
+        if parity != 0 and is_awaited(warp.block, offset):
+            barrier.idle_site = site.index
+            barrier.idle_parity = i32(token & 1)
+        return True
+    land_arrivals(warp.block, offset)
+    land_bulk_copies(warp.block, offset)
+    return has_passed(barrier, token, parity)
 
 
 @native
@@ -39,13 +53,13 @@ def mbarrier_test(
         offset = site.aim_offset
         if barrier.live == 0:
             misused(warp, site, barrier, lane, Misuse.NOT_INITIALISED)
-        land_arrivals(warp.block, u32(offset))
-        land_bulk_copies(warp.block, u32(offset))
-        if has_passed(barrier, tokens[lane], parity):
+        if look(warp, site, barrier, u32(offset), tokens[lane], parity):
             passed |= u32(1) << lane
         else:
             warp.awaits = u32(offset) + 1
             warp.awaits_site = site.index
+    if passed != 0:
+        hear_landings(warp)
     if warp.awaits != 0 and warp.thread.fuel >= 0:
         warp.spared = warp.thread.fuel + 1
         warp.thread.fuel = -1

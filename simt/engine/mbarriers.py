@@ -10,13 +10,16 @@ import enum
 
 from simt.engine.findings import MBARRIER_MISUSE, record
 from simt.engine.lanewise import reach
+from simt.engine.misuse import Misuse
 from simt.engine.native import native, rare
 from simt.engine.records import Ptr, i32, i64, u32, u64, void
 from simt.engine.segments import scope_of
 from simt.engine.shadow import WRITTEN, lane_mark
 from simt.engine.state import Block, CheckBit, MBarrier, Scope, Site, Warp
 
-__all__ = ["MBARRIERS", "Misuse", "Operation", "arrive_at", "complete_bytes", "mbarrier_at", "start_mbarriers"]
+__all__ = ["MBARRIERS", "Operation", "arrive_at", "complete_bytes", "give_up", "mbarrier_at", "misused", "start_mbarriers"]
+
+MOST = (1 << 20) - 1  # arrivals, and bytes of a phase (PTX ISA, mbarrier, contents of the mbarrier object)
 
 
 class Operation(enum.IntEnum):
@@ -30,17 +33,12 @@ class Operation(enum.IntEnum):
     ANNOUNCE_DROP = 7
 
 
-class Misuse(enum.IntEnum):
-    NOT_INITIALISED = 0
-    TOO_MANY = 1  # arrivals in one phase
-    NOT_DRAINED = 2  # a bulk store at the end of its block
-
-
 @native
 def start_mbarriers(block: Ptr[Block]) -> void:
     """A block begins: no mbarrier is initialised."""
     for index in range((block.launch.shared_bytes + 7) // 8):
         block.mbarriers[index].live = 0
+        block.mbarriers[index].inval_site = -1
 
 
 @native
@@ -56,11 +54,19 @@ def mbarrier_at(warp: Ptr[Warp], site: Ptr[Site], lane: u32, address: u64) -> Pt
 @rare
 @native
 def misused(warp: Ptr[Warp], site: Ptr[Site], barrier: Ptr[MBarrier], lane: u32, why: i32) -> void:
-    if warp.block.launch.checks & CheckBit.SYNCCHECK:
-        other: i32 = barrier.init_site
-        if why == Misuse.NOT_INITIALISED:
-            other = -1
-        record(warp, MBARRIER_MISUSE, site.index, other, u32(1) << lane, site.aim_offset, u64(why), u64(barrier.expected))
+    """Somebody uses an mbarrier against its rules; one that was invalidated is told apart from one never initialised."""
+    if warp.block.launch.checks & CheckBit.SYNCCHECK == 0:
+        return
+    reason = why
+    other: i32 = barrier.init_site
+    if why == Misuse.NOT_INITIALISED:
+        other = barrier.inval_site
+        if other >= 0:
+            reason = Misuse.INVALIDATED
+    value = u64(barrier.expected)
+    if why == Misuse.TX_RANGE:
+        value = u64(barrier.missing)
+    record(warp, MBARRIER_MISUSE, site.index, other, u32(1) << lane, site.aim_offset, u64(reason), value)
 
 
 @native
@@ -73,6 +79,7 @@ def end_phase(warp: Ptr[Warp], barrier: Ptr[MBarrier]) -> void:
         barrier.announced = 0
         barrier.came = 0
         barrier.tx_site = -1
+        barrier.idle_site = -1
         warp.block.epoch += 1
 
 
@@ -86,10 +93,12 @@ def arrive_at(warp: Ptr[Warp], site: Ptr[Site], barrier: Ptr[MBarrier], lane: u3
 
 
 @native
-def announce_bytes(site: Ptr[Site], barrier: Ptr[MBarrier], n_bytes: u32) -> void:
+def announce_bytes(warp: Ptr[Warp], site: Ptr[Site], barrier: Ptr[MBarrier], lane: u32, n_bytes: u32) -> void:
     barrier.missing += i64(n_bytes)
     barrier.announced += i64(n_bytes)
     barrier.tx_site = site.index
+    if barrier.missing > MOST:
+        misused(warp, site, barrier, lane, Misuse.TX_RANGE)
 
 
 @native
@@ -100,9 +109,20 @@ def complete_bytes(warp: Ptr[Warp], barrier: Ptr[MBarrier], n_bytes: i64) -> voi
 
 
 @native
-def begin(warp: Ptr[Warp], site: Ptr[Site], barrier: Ptr[MBarrier], count: u32) -> void:
-    barrier.live = 1
+def give_up(warp: Ptr[Warp], barrier: Ptr[MBarrier], n_bytes: i64) -> void:
+    """A copy that was refused: its bytes count as come, so that what is told stays one finding."""
+    if barrier.live != 0:
+        complete_bytes(warp, barrier, n_bytes)
+
+
+@native
+def begin(warp: Ptr[Warp], site: Ptr[Site], barrier: Ptr[MBarrier], lane: u32, count: u32) -> void:
+    if barrier.live != 0:
+        misused(warp, site, barrier, lane, Misuse.AGAIN)
     barrier.expected = count
+    if count == 0 or count > MOST:
+        misused(warp, site, barrier, lane, Misuse.COUNT_RANGE)
+    barrier.live = 1
     barrier.pending = count
     barrier.phase = 0
     barrier.missing = 0
@@ -110,6 +130,7 @@ def begin(warp: Ptr[Warp], site: Ptr[Site], barrier: Ptr[MBarrier], count: u32) 
     barrier.came = 0
     barrier.init_site = site.index
     barrier.tx_site = -1
+    barrier.idle_site = -1
     if warp.block.launch.checks & CheckBit.INITCHECK:
         lane_mark(warp.block.shared_words, site.aim_offset, 8, WRITTEN)
 
@@ -128,7 +149,7 @@ def mbarrier_operation(
         if is_null(barrier):
             continue
         if operation == Operation.INIT:
-            begin(warp, site, barrier, amounts[lane])
+            begin(warp, site, barrier, lane, amounts[lane])
             continue
         if barrier.live == 0:
             misused(warp, site, barrier, lane, Misuse.NOT_INITIALISED)
@@ -141,17 +162,18 @@ def mbarrier_operation(
 def operate(warp: Ptr[Warp], site: Ptr[Site], barrier: Ptr[MBarrier], lane: u32, operation: i32, amount: u32) -> void:
     if operation == Operation.INVALIDATE:
         barrier.live = 0
+        barrier.inval_site = site.index
     elif operation == Operation.ARRIVE:
         arrive_at(warp, site, barrier, lane, amount)
     elif operation == Operation.DROP:
         barrier.expected -= amount
         arrive_at(warp, site, barrier, lane, amount)
     elif operation == Operation.EXPECT:
-        announce_bytes(site, barrier, amount)
+        announce_bytes(warp, site, barrier, lane, amount)
     elif operation == Operation.COMPLETE:
         complete_bytes(warp, barrier, i64(amount))
     else:
-        announce_bytes(site, barrier, amount)
+        announce_bytes(warp, site, barrier, lane, amount)
         if operation == Operation.ANNOUNCE_DROP:
             barrier.expected -= 1
         arrive_at(warp, site, barrier, lane, 1)

@@ -14,6 +14,7 @@ from simt.engine.local import is_one_offset, load_one_offset, store_one_offset
 from simt.engine.moves import gather, scatter
 from simt.engine.native import native
 from simt.engine.pattern import CONTIGUOUS, access_bytes, place
+from simt.engine.proxies import note_written
 from simt.engine.races import RACES, watch_read, watch_uniform, watch_write
 from simt.engine.records import Ptr, i32, u8, u32, u64, void
 from simt.engine.segments import scope_of
@@ -87,6 +88,8 @@ def store(warp: Ptr[Warp], site: Ptr[Site], mask: u32, addresses: Ptr[u64], data
                 touch_flights(warp, site, mask)
             if not is_null(warp.block.readings):
                 overwrite_lanes(warp, site, mask)
+        if checks & CheckBit.PROXIES and scope == Scope.SHARED:
+            note_written(warp, site, mask)
         if checks & SHADOWED:
             shadow_write(warp, site, mask, scope)
         if checks & RACES:

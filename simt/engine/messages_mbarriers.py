@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from simt.diagnostics import Diagnostic
-from simt.engine.mbarriers import Misuse
 from simt.engine.messages_memory import told, who
+from simt.engine.misuse import Misuse
 from simt.engine.view import Found, LaunchView
 
 __all__ = ["MBARRIERS"]
@@ -28,9 +28,13 @@ def _waiting(view: LaunchView, found: Found) -> str:
 
 def _bytes(view: LaunchView, found: Found) -> Diagnostic:
     announced, came = found.low >> 32, found.low & LOW
+    if came > announced:
+        rest = f"{came - announced} too many: the phase does not end with bytes that nobody announced"
+    else:
+        rest = f"{announced - came} are missing and no copy is in flight"
     message = (
         f"deadlock: {_waiting(view, found)}; all its arrivals came, but expect_tx announced {announced} bytes and {came} came: "
-        f"{announced - came} are missing and no copy is in flight"
+        f"{rest}"
     )
     help = "let expect_tx announce exactly the bytes that the copies of this phase move, all of them together"
     return told(view, found, message, help=help)
@@ -52,17 +56,61 @@ def _arrivals(view: LaunchView, found: Found) -> Diagnostic:
     return told(view, found, message, help=help)
 
 
+_MAP_HELP = "declare the parameter `const __grid_constant__ CUtensorMap map` and pass `&map` on"
+
+
 def _misuse(view: LaunchView, found: Found) -> Diagnostic:
-    if found.low == Misuse.NOT_DRAINED:
-        message = f"{who(view, found)} stores shared memory with a bulk copy that nobody waited for before the block ended"
-        help = "commit it and wait with cp.async.bulk.wait_group 0: shared memory must stay until the copy has read it"
-    elif found.low == Misuse.TOO_MANY:
-        message = f"{who(view, found)} arrives at {_name(view, found.address)} more often than its {found.high} arrivals a phase"
-        help = "initialise it with the number of arrivals of one phase, and wait for the phase before arriving again"
-    else:
-        message = f"{who(view, found)} uses {_name(view, found.address)}, which is not initialised"
-        help = "one thread runs mbarrier.init, then fence.mbarrier_init and __syncthreads() before anybody uses it"
-    return told(view, found, message, help=help)
+    """One sentence and a next step for each way to use an mbarrier, a bulk copy or a map against its rules."""
+    name = _name(view, found.address)
+    says, help = {
+        Misuse.NOT_INITIALISED: (
+            f"uses {name}, which is not initialised",
+            "one thread runs mbarrier.init, then fence.mbarrier_init and __syncthreads() before anybody uses it",
+        ),
+        Misuse.INVALIDATED: (
+            f"uses {name} after mbarrier.inval ended it",
+            "invalidate it after its last use, and behind a __syncthreads(), or initialise it again",
+        ),
+        Misuse.AGAIN: (
+            f"initialises {name}, which is in use already",
+            "let one thread initialise it once, before the loop; mbarrier.inval ends its use",
+        ),
+        Misuse.TOO_MANY: (
+            f"arrives at {name} more often than its {found.high} arrivals a phase",
+            "initialise it with the number of arrivals of one phase, and wait for the phase before arriving again",
+        ),
+        Misuse.COUNT_RANGE: (
+            f"initialises {name} for {found.high} arrivals",
+            "a phase counts 1 to 1,048,575 arrivals (2^20 - 1)",
+        ),
+        Misuse.TX_RANGE: (
+            f"announces bytes at {name} until it waits for {found.high}",
+            "a phase counts up to 1,048,575 bytes (2^20 - 1): announce less, in several phases",
+        ),
+        Misuse.NOT_DRAINED: (
+            "stores shared memory with a bulk copy that nobody waited for before the block ended"
+            + ("" if found.high else "; it was not even committed"),
+            "commit it and wait with cp.async.bulk.wait_group 0: shared memory must stay until the copy has read it",
+        ),
+        Misuse.NOT_LANDED: (
+            "begins a bulk load that nobody waited for before the block ended: it fills memory that another block may have",
+            "wait for the phase of its mbarrier, or don't begin the copy",
+        ),
+        Misuse.MAP_PLACE: (
+            "gives a tile copy a tensor map in local or shared memory, where the hardware cannot read it",
+            _MAP_HELP + "; without __grid_constant__ the compiler copies it to local memory",
+        ),
+        Misuse.NO_MAP: ("gives a tile copy 128 bytes that are no tensor map", _MAP_HELP),
+        Misuse.MAP_RANK: (
+            f"uses a tensor map of {found.high >> 32} dimensions in an instruction for {found.high & LOW}",
+            "take cp.async.bulk.tensor with as many dimensions, or make the map with as many",
+        ),
+        Misuse.MAP_REDUCE: (
+            "reduces into a tensor whose elements do not take this operation",
+            "add takes all but bytes and shorts, min and max no float or double, inc and dec uint32, and, or, xor integers",
+        ),
+    }[Misuse(found.low)]  # fmt: skip
+    return told(view, found, f"{who(view, found)} {says}", help=help)
 
 
 MBARRIERS = {

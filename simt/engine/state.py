@@ -61,6 +61,7 @@ class CheckBit(enum.IntEnum):
     COVERAGE = 32
     WRITERS = 64
     FLIGHTS = 128  # the kernel copies asynchronously and synccheck looks at it
+    PROXIES = 256  # and reads shared memory by the asynchronous proxy
 
 
 class Exit(enum.IntEnum):
@@ -215,23 +216,33 @@ class MBarrier(Record):
     came: i64
     init_site: i32
     tx_site: i32  # that announced last, -1 for none
+    idle_site: i32  # a wait of this phase that found an earlier one over, -1 for none
+    idle_parity: i32
+    inval_site: i32  # that ended it, -1 for none
 
 
 class Bulk(Record):
-    """A bulk copy that has not landed; see `simt.engine.bulk_copies`."""
+    """A bulk copy that has not been seen to land by everybody; see `simt.engine.bulk_copies`."""
 
     state: i32
     warp: i32
     lane: u32
     site: i32  # of the side it writes
-    source: i32  # of the shared side that a store reads
+    source: i32  # of the side it reads
     slot: u32
-    group: u32
+    group: u32  # its thread's commits before it
+    waits: u32  # and waits
     barrier: u32  # offset of a load's mbarrier
     offset: u32  # in shared memory
-    n_bytes: i64
-    host: Ptr[u8]  # its bytes in global memory, and their shadow or null
-    words: Ptr[u8]
+    n_bytes: i64  # there
+    address: u64  # of a row of bytes: in global memory, or where it comes from in shared memory
+    told: i32  # a finding named it
+    landed: u64  # number of its landing in the block, 0 while it flies
+    operation: i32  # of a reduction, a code in ATOMIC_CODES, -1 for none
+    atomic_type: i32
+    rank: i32  # of a tile, 0 for a row of bytes between global and shared memory, -1 for one inside shared memory
+    coordinates: Array[i32, 5]
+    map: Array[u8, 128]  # `simt.engine.tensor_maps.TileMap`
 
 
 class Launch(Record):
@@ -325,6 +336,11 @@ class Block(Record):
     readings: Ptr[u32]  # per 16 bytes of shared memory the product that reads them, null without wgmma
     first_bulk: u32
     next_bulk: u32
+    landings: u64  # of bulk loads so far
+    proxy: Ptr[u64]  # per shared word: who wrote it by ordinary stores, see `simt.engine.proxies`; or null
+    proxy_clock: u64  # proxy fences so far
+    proxy_epoch: u64  # epoch of the latest one, counted from the block's start
+    proxy_start: u64
     # Reads of shared memory that racecheck looks at when a write comes (`races_log`).
     read_log: Ptr[u8]
     read_log_count: i64
@@ -371,6 +387,11 @@ class Warp(Record):
     waited_commits: Array[u32, 32]  # commits before the latest wait
     waited_left: Array[u32, 32]  # groups that the latest wait left in flight
     bulk_commits: Array[u32, 32]
+    bulk_waits: Array[u32, 32]
+    bulk_waited_commits: Array[u32, 32]
+    bulk_waited_left: Array[u32, 32]
+    seen: u64  # landings of the block that it waited for, or heard of at a barrier
+    proxy_fence: u64  # number of its latest proxy fence
     awaits: u32  # offset + 1 of the mbarrier it waits at, 0 for none
     awaits_site: i32
     spared: i64  # fuel that a turn cut short by waiting did not use

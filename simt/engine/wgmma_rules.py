@@ -10,8 +10,9 @@ from __future__ import annotations
 import enum
 
 from simt.engine.findings import OVERWRITTEN, SHARED_READ, WARPGROUP, WGMMA_FENCE, WGMMA_REGISTERS, record
-from simt.engine.flying import Why, report_flight
+from simt.engine.flying import Why, in_flight, report_flight
 from simt.engine.native import native, rare
+from simt.engine.proxies import read_by_proxy
 from simt.engine.races import watched
 from simt.engine.races_log import keep
 from simt.engine.races_shared import OTHER_LANES, make_id, read_shared
@@ -120,9 +121,10 @@ def reads_shared(warp: Ptr[Warp], site: Ptr[Site], at: u64) -> b1:
         block.readings[at >> 4] = (u32(warp.index) << WARP_SHIFT) | (warp.product_commits + 1)
         if block.n_flying != 0:
             for word in range(first, first + 4):
-                if block.flights[word] != 0:
+                if block.flights[word] != 0 and in_flight(warp, site, block.flights[word]):
                     report_flight(warp, site, 0xFFFFFFFF, word)
                     return False
+    read_by_proxy(warp, site, 0, first, 4)
     if checks & CheckBit.INITCHECK:
         for word in range(first, first + 4):
             if block.shared_words[word] & 15 != 15:

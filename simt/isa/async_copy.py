@@ -8,11 +8,15 @@ __all__ = ["ROWS"]
 
 _COPY = "Data Movement and Conversion Instructions: Asynchronous copy: "
 _BARRIER = "Parallel Synchronization and Communication Instructions: mbarrier: "
+_FENCE = "Parallel Synchronization and Communication Instructions: fence"
 _HINTS = "{.L2::cache_hint}{.L2::64B,.L2::128B,.L2::256B}"
 _SHARED = "{.shared,.shared::cta}"
 _NEAR = "{.shared,.shared::cta,.shared::cluster}"
 _ARRIVE = "{.release.cta,.release.cluster,.relaxed.cta,.relaxed.cluster}"
 _WAIT = "{.acquire.cta,.acquire.cluster,.relaxed.cta,.relaxed.cluster}"
+_HINT = "{.L2::cache_hint}"
+_TX = "mbarrier::complete_tx::bytes"
+_RANKS = "{1d,2d,3d,4d,5d}"
 _ONE_BLOCK = "shared::cluster names the block's own shared memory: clusters do not run"
 
 
@@ -26,9 +30,28 @@ ROWS = (
     _row("cp", ("cp.async.commit_group",), _COPY + "cp.async.commit_group", ("7.0", 80)),
     _row("cp", ("cp.async.{wait_group,wait_all}",), _COPY + "cp.async.wait_group", ("7.0", 80)),
     _row("cp", (f"cp.async.mbarrier.arrive{{.noinc}}{_SHARED}.b64",), _BARRIER + "cp.async.mbarrier.arrive", ("7.0", 80)),
-    _row("cp", ("cp.async.bulk.{shared::cluster,shared::cta}.global.mbarrier::complete_tx::bytes{.L2::cache_hint}",
-                "cp.async.bulk.global.shared::cta.bulk_group{.L2::cache_hint}"), _COPY + "cp.async.bulk", ("8.0", 90),
-         f"the bytes arrive when the mbarrier is looked at or the group waited for; {_ONE_BLOCK}"),
+    _row("cp", (f"cp.async.bulk.{{shared::cluster,shared::cta}}.global.{_TX}{_HINT}",
+                f"cp.async.bulk.shared::cluster.shared::cta.{_TX}",
+                f"cp.async.bulk.global.shared::cta.bulk_group{_HINT}"), _COPY + "cp.async.bulk", ("8.0", 90),
+         f"the bytes arrive when the mbarrier is waited at or the group waited for; {_ONE_BLOCK}"),
+    _row("cp", (f"cp.async.bulk.tensor.{_RANKS}.{{shared::cluster,shared::cta}}.global{{.tile}}.{_TX}{_HINT}",
+                f"cp.async.bulk.tensor.{_RANKS}.global.shared::cta{{.tile}}.bulk_group{_HINT}"),
+         _COPY + "cp.async.bulk.tensor", ("8.0", 90), "tiles without interleave; no im2col, gather or scatter"),
+    _row("cp", (
+        f"cp.reduce.async.bulk.tensor.{_RANKS}.global.shared::cta.{{add,min,max,inc,dec,and,or,xor}}{{.tile}}.bulk_group{_HINT}",
+    ), _COPY + "cp.reduce.async.bulk.tensor", ("8.0", 90)),
+    _row("cp", tuple(
+        f"cp.reduce.async.bulk.shared::cluster.shared::cta.{_TX}.{operations}" for operations in (
+            "add.{u32,s32,u64}", "{min,max}.{u32,s32}", "{inc,dec}.u32", "{and,or,xor}.b32",
+        )
+    ) + tuple(
+        f"cp.reduce.async.bulk.global.shared::cta.bulk_group{_HINT}.{operations}" for operations in (
+            "add.{u32,s32,u64,f32,f64}", "add.noftz.{f16,bf16}", "{min,max}.{u32,s32,u64,s64,f16,bf16}", "{inc,dec}.u32",
+            "{and,or,xor}.{b32,b64}",
+        )
+    ), _COPY + "cp.reduce.async.bulk", ("8.0", 90), _ONE_BLOCK),
+    _row("cp", (f"cp.async.bulk.prefetch.L2.global{_HINT}", f"cp.async.bulk.prefetch.tensor.{_RANKS}.L2.global{{.tile}}{_HINT}"),
+         _COPY + "cp.async.bulk.prefetch", ("8.0", 90), "a hint: nothing happens"),
     _row("cp", ("cp.async.bulk.commit_group",), _COPY + "cp.async.bulk.commit_group", ("8.0", 90)),
     _row("cp", ("cp.async.bulk.wait_group{.read}",), _COPY + "cp.async.bulk.wait_group", ("8.0", 90)),
     _row("mbarrier", (f"mbarrier.{{init,inval}}{_SHARED}.b64",), _BARRIER + "mbarrier.init", ("7.0", 80)),
@@ -41,6 +64,10 @@ ROWS = (
     _row("mbarrier", (f"mbarrier.{{test_wait,try_wait}}{{.parity}}{_WAIT}{_SHARED}.b64",), _BARRIER + "mbarrier.try_wait",
          ("7.1", 80), "who must wait lets the other warps run"),
     _row("mbarrier", ("mbarrier.pending_count.b64",), _BARRIER + "mbarrier.pending_count", ("7.0", 80)),
-    _row("fence", ("fence.mbarrier_init.release.cluster", "fence.proxy.async{.global,.shared::cta,.shared::cluster}"),
-         "Parallel Synchronization and Communication Instructions: fence", ("8.0", 90), "copies land late: nothing to do"),
+    _row("fence", ("fence.mbarrier_init.release.cluster",), _FENCE, ("8.0", 90), "nothing to do"),
+    _row("fence", ("fence.proxy.async{.global,.shared::cta,.shared::cluster}",), _FENCE, ("8.0", 90),
+         "of shared memory; a bulk copy that reads ordinary writes without it is a finding"),
+    _row("fence", ("fence.proxy.alias",), _FENCE, ("7.5", 70), "nothing to do"),
+    _row("prefetch", ("prefetch{.const,.param}.tensormap",), "Data Movement and Conversion Instructions: prefetch", ("8.0", 90),
+         "a hint: nothing happens"),
 )

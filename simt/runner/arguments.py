@@ -11,6 +11,8 @@ from simt.events import Argument, Direction
 from simt.ptx.syntax import Function, Variable
 from simt.ptx.types import Kind
 from simt.runner.buffers import scalar_bytes
+from simt.runner.tensor_maps import check_map
+from simt.tensor_map import TensorMap
 
 __all__ = ["check_arguments"]
 
@@ -32,6 +34,9 @@ def check_arguments(function: Function, arguments: Sequence[Argument], source: s
     found: list[Diagnostic] = []
     for index, (argument, parameter) in enumerate(zip(arguments, function.params, strict=True)):
         kind = declared[index] if index < len(declared) else ""
+        if isinstance(argument.value, TensorMap):
+            found.extend(check_map(index, argument, parameter, arguments))
+            continue
         check = _array if argument.direction is not Direction.SCALAR else _scalar
         found.extend(check(index, argument, parameter, kind))
     return tuple(found)

@@ -14,9 +14,12 @@ import numpy as np
 
 from simt.codegen.plan import Plan
 from simt.engine.races import RACE_WORD_BYTES
+from simt.engine.shadow import READ
 from simt.engine.state import GLOBAL_BASE, PARAM_WINDOW, Segment, SegmentFlag
 from simt.events import Argument, Direction
 from simt.runner.host_memory import host_bytes, zeroed
+from simt.runner.tensor_maps import map_bytes
+from simt.tensor_map import MAP_BYTES, TensorMap, backing_arguments
 
 __all__ = ["Buffer", "Memory", "address_of", "bind"]
 
@@ -112,17 +115,29 @@ def bind(
     buffers = _variable_buffers(plan, constants or {})
     params = zeroed(plan.param_bytes)
     base = GLOBAL_BASE
-    for argument, (name, offset) in zip(arguments, plan.params.items(), strict=True):
+    places: dict[str, int] = {}
+    maps: list[tuple[TensorMap, int]] = []
+    rows = [*zip(arguments, plan.params.items(), strict=True), *((a, ("", -1)) for a in backing_arguments(arguments))]
+    for argument, (name, offset) in rows:
+        if isinstance(argument.value, TensorMap):
+            maps.append((argument.value, offset))
+            continue
         if argument.direction is Direction.SCALAR:
             raw = scalar_bytes(argument)
             width = next(v.n_bytes for v in plan.function.params if v.name == name)
             params[offset : offset + min(width, len(raw))] = np.frombuffer(raw[:width], np.uint8)
             continue
         buffer = _argument_buffer(argument, base, in_place)
-        pointer = base + argument.offset_bytes
-        params[offset : offset + 8] = np.frombuffer(pointer.to_bytes(8, "little"), np.uint8)
+        places[argument.name] = base
+        if offset >= 0:
+            pointer = base + argument.offset_bytes
+            params[offset : offset + 8] = np.frombuffer(pointer.to_bytes(8, "little"), np.uint8)
+        else:
+            buffer.words |= READ  # of what only maps reach, a kernel may take some boxes
         base = -(-(base + buffer.data.size + 2 * GAP) // ALIGNMENT) * ALIGNMENT
         buffers.append(buffer)
+    for tensor_map, offset in maps:
+        params[offset : offset + MAP_BYTES] = np.frombuffer(map_bytes(tensor_map, places[tensor_map.base]), np.uint8)
     buffers.append(Buffer("parameters", PARAM_WINDOW, params[: plan.param_bytes], _words(plan.param_bytes, True), 0))
     buffers.sort(key=lambda b: b.base)
     return Memory(buffers, params, _segments(buffers, want_writers, races))

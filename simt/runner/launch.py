@@ -166,7 +166,7 @@ def run(
         threads = 1
     wanted = min(threads or available_cpus(), grid[0] * grid[1] * grid[2])
     if checks & CheckBit.SYNCCHECK and plan.is_asynchronous:
-        checks |= CheckBit.FLIGHTS
+        checks |= CheckBit.FLIGHTS | (CheckBit.PROXIES if plan.reads_by_proxy else 0)
     memory = bind(
         plan, arguments, want_writers=bool(checks & CheckBit.WRITERS), races=bool(checks & CheckBit.RACE_GLOBAL),
         constants=constants,

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from simt.codegen.plan import Plan
-from simt.engine.bulk_copies import BULKS
+from simt.engine.bulk_flights import BULKS
 from simt.engine.flying import FLIGHTS
 from simt.engine.races import READ_LOG_BYTES, SHARED_RACE_WORD_BYTES
 from simt.engine.state import (
@@ -138,6 +138,9 @@ class ThreadState:
         self.flights, self.flying = records(Flight.structure(), FLIGHTS * n_warps), zeroed(4 * words)
         self.block.flights = address_of(self.flying)
         self.mbarriers, self.bulks = records(MBarrier.structure(), words // 2 + 1), records(Bulk.structure(), BULKS)
+        if self.launch.record.checks & CheckBit.PROXIES:
+            self.proxy = zeroed(8 * words)
+            self.block.proxy = address_of(self.proxy)
         self.block.mbarriers, self.block.bulks = ctypes.addressof(self.mbarriers), ctypes.addressof(self.bulks)
         for index, warp in enumerate(self.warps):
             warp.flights = ctypes.addressof(self.flights) + index * FLIGHTS * ctypes.sizeof(Flight.structure())

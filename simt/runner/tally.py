@@ -72,7 +72,7 @@ def _is_matrix_load(instruction: Instruction) -> bool:
 def _count_sites(plan: Plan, threads: Sequence[ThreadState], rows) -> None:
     for index, info in enumerate(plan.site_infos):
         row = rows[info.line or 0]
-        if info.instruction.mods[:2] == ("async", "bulk"):
+        if info.instruction.name == "cp" and "bulk" in info.instruction.mods:
             moved = sum(thread.sites[index].counts[11] for thread in threads)
             if moved:
                 row["bulk_bytes"] += moved

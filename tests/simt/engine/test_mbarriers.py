@@ -38,6 +38,7 @@ __device__ void load(void* d, const void* s, unsigned n, u64* b) {
 __device__ void store(void* d, const void* s, unsigned n) {
   asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" :: "l"(d), "r"(sa(s)), "r"(n) : "memory");
 }
+__device__ void fence() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 __device__ void commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
 __device__ void drain() { asm volatile("cp.async.bulk.wait_group 0;" ::: "memory"); }
 __device__ void cp4(void* s, const void* g) {
@@ -79,7 +80,7 @@ RIGHT = {
     "wait(&bar, 0); y[t] = s[63 - t];",
     "two loads of one phase": "if (t == 0) { init(&bar, 1); } __syncthreads(); if (t == 0) { expect(&bar, 256); "
     "load(s, x, 128, &bar); load(s + 32, x + 32, 128, &bar); } wait(&bar, 0); y[t] = s[63 - t];",
-    "a bulk store": "s[t] = 63 - t; __syncthreads(); if (t == 0) { store(y, s, 256); commit(); drain(); }",
+    "a bulk store": "s[t] = 63 - t; fence(); __syncthreads(); if (t == 0) { store(y, s, 256); commit(); drain(); }",
     "arrivals behind copies": "if (t == 0) init(&bar, 64); __syncthreads(); cp4(s + t, x + t); arrive_copies(&bar); "
     "wait(&bar, 0); y[t] = s[63 - t];",
     "a producer warp": "if (t == 0) { init(&bar, 1); init(&other, 32); } __syncthreads(); if (t < 32) { "
@@ -109,7 +110,8 @@ WRONG = {
                           "asynccheck.misuse", ("more often",)),
     "not waited": ("if (t == 0) { init(&bar, 1); expect(&bar, 256); load(s, x, 256, &bar); } __syncthreads();\ny[t] = s[t];",
                    "asynccheck.read-before-wait", ("mbarrier",)),
-    "not drained": ("s[t] = t; __syncthreads(); if (t == 0) { store(y, s, 256); commit(); }", "asynccheck.misuse", ("waited",)),
+    "not drained": ("s[t] = t; fence(); __syncthreads(); if (t == 0) { store(y, s, 256); commit(); }", "asynccheck.misuse",
+                    ("waited",)),
     "misaligned": ("if (t == 0) { init(&bar, 1); expect(&bar, 256); load(s, x + 1, 256, &bar); } __syncthreads(); wait(&bar, 0);"
                    " y[t] = 1;", "memcheck.misaligned", ("16",)),
     "an odd size": ("if (t == 0) { init(&bar, 1); expect(&bar, 252); load(s, x, 252, &bar); } __syncthreads(); wait(&bar, 0);"

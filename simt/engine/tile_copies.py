@@ -1,0 +1,83 @@
+"""cp.async.bulk.tensor: copies of a box of a tensor begin; `simt.engine.tiles` moves their rows."""
+
+from __future__ import annotations
+
+from simt.engine.bulk_copies import begin_filling, begin_storing, end_of, ready_barrier
+from simt.engine.bulk_flights import copied_bytes, new_bulk
+from simt.engine.flying import BulkState
+from simt.engine.mbarriers import give_up
+from simt.engine.misuse import Misuse
+from simt.engine.native import native
+from simt.engine.records import Ptr, b1, i32, u32, u64, void
+from simt.engine.state import Bulk, Scope, Site, Warp
+from simt.engine.tensor_maps import fetch_map, map_of, no_map, row_pitch, tile_rows
+from simt.engine.tiles import is_reducible, tile_type
+
+__all__ = ["TILE_COPIES"]
+
+UNIT = 128  # a tile's place in shared memory is a multiple of it (PTX ISA, cp.async.bulk.tensor)
+
+
+@native
+def aim_tile(warp: Ptr[Warp], site: Ptr[Site], bulk: Ptr[Bulk], lane: u32, rank: i32, address: u64, place: Ptr[i32]) -> b1:
+    """Reads the map and the coordinates (32 lanes of each dimension); false after saying what is wrong."""
+    bulk.rank = rank
+    for dimension in range(rank):
+        bulk.coordinates[dimension] = place[dimension * 32 + i32(lane)]
+    return fetch_map(warp, site, lane, address, rank, map_of(bulk))
+
+
+@native
+def tile_load(
+    warp: Ptr[Warp], read: Ptr[Site], write: Ptr[Site], map_site: Ptr[Site], bar: Ptr[Site], mask: u32, rank: i32,
+    maps: Ptr[u64], coordinates: Ptr[i32], targets: Ptr[u64], barriers: Ptr[u64]
+) -> void:
+    """Every active lane loads a box; its mbarrier hears of the bytes."""
+    lanes = mask
+    while lanes != 0:
+        lane = trailing_zeros(lanes)
+        lanes &= lanes - 1
+        barrier = ready_barrier(warp, bar, lane, barriers[lane])
+        if is_null(barrier):
+            continue
+        bulk = new_bulk(warp, lane, read, write, BulkState.FREE)
+        if not aim_tile(warp, map_site, bulk, lane, rank, maps[lane], coordinates):
+            give_up(warp, barrier, barrier.missing)
+            continue
+        n_bytes = tile_rows(map_of(bulk)) * row_pitch(map_of(bulk))
+        if is_null(end_of(warp, write, Scope.SHARED, lane, targets[lane], u64(n_bytes), UNIT)):
+            give_up(warp, barrier, copied_bytes(bulk))
+            continue
+        write.counts[11] += u64(copied_bytes(bulk))
+        bulk.state = BulkState.LOADING
+        bulk.barrier = u32(bar.aim_offset)
+        begin_filling(warp, write, bulk, write.aim_offset, n_bytes)
+
+
+@native
+def tile_store(
+    warp: Ptr[Warp], read: Ptr[Site], write: Ptr[Site], map_site: Ptr[Site], mask: u32, rank: i32, maps: Ptr[u64],
+    coordinates: Ptr[i32], sources: Ptr[u64], operation: i32
+) -> void:
+    """Every active lane stores a box, or reduces into it, in its open group."""
+    lanes = mask
+    while lanes != 0:
+        lane = trailing_zeros(lanes)
+        lanes &= lanes - 1
+        bulk = new_bulk(warp, lane, read, write, BulkState.FREE)
+        if not aim_tile(warp, map_site, bulk, lane, rank, maps[lane], coordinates):
+            continue
+        if operation >= 0 and not is_reducible(operation, tile_type(map_of(bulk))):
+            no_map(warp, map_site, lane, maps[lane], Misuse.MAP_REDUCE, u64(map_of(bulk).element))
+            continue
+        n_bytes = tile_rows(map_of(bulk)) * row_pitch(map_of(bulk))
+        if is_null(end_of(warp, read, Scope.SHARED, lane, sources[lane], u64(n_bytes), UNIT)):
+            continue
+        write.counts[11] += u64(copied_bytes(bulk))
+        bulk.state = BulkState.STORING
+        bulk.operation = operation
+        bulk.atomic_type = tile_type(map_of(bulk))
+        begin_storing(warp, read, bulk, read.aim_offset, n_bytes)
+
+
+TILE_COPIES = (tile_load, tile_store)
