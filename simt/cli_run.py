@@ -6,15 +6,14 @@ keeps its values from then on.
 
 from __future__ import annotations
 
-import re
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from simt.arch import UnknownArch, arch
+from simt.cli_programs import constants_of, program_of
 from simt.counters import Counters, add
 from simt.diagnostics import Diagnostic, Severity, diagnose
 from simt.events import ALL_CHECKS, Argument, Budget, Direction, LaunchResult, Status
@@ -206,7 +205,7 @@ class _Runner:
         arguments = [self._argument(self.file.arguments[name], spec) for name in spec.arguments]
         result = program.launch(
             spec.config, arguments, checks=self.options.checks, budget=self.options.budget, threads=self.options.threads,
-            constants=_constants(program, self.file.constants), steps=self._steps(spec),
+            constants=constants_of(program, self.file.constants), steps=self._steps(spec),
         )  # fmt: skip
         for name in ("translate", "run"):
             self.seconds[name] += result.seconds.get(name, 0.0)
@@ -241,29 +240,11 @@ class _Runner:
         key = (spec.kernel, spec.name_expression)
         if key not in self.programs:
             started = time.perf_counter()
-            self.programs[key] = program = self._compiled(spec)
+            self.programs[key] = program = program_of(self.kernel, self.source, self.file, self.empty.arch, spec)
             self.seconds["compile"] += time.perf_counter() - started
             for found in program.build.diagnostics if program.build is not None else ():
                 self._tell(found, spec, program)
         return self.programs[key]
-
-    def _compiled(self, spec: LaunchSpec) -> Program:
-        if self.kernel.suffix == ".ptx":
-            program = Program.from_ptx(self.source, kernel=spec.kernel, arch=self.empty.arch)
-            texts = [Path(path).name for path in program.module.files.values() if path.endswith(".cu")]
-            return replace(program, file_name=texts[0]) if texts else program
-        return Program.from_cuda(
-            self.source, kernel=None if spec.name_expression else spec.kernel, arch=self.empty.arch,
-            name_expression=spec.name_expression, options=self.file.options, file_name=self.kernel.name,
-            include_dirs=self._folders(),
-        )  # fmt: skip
-
-    def _folders(self) -> tuple[Path, ...]:
-        """The file's folders, and the kernel's own when the text includes a file that lies there."""
-        here = self.kernel.parent
-        quoted = re.findall(r'^\s*#\s*include\s*"([^"\n]+)"', self.source, re.MULTILINE)
-        own = (here,) if any((here / name).is_file() for name in quoted) else ()
-        return (*own, *self.file.include_dirs)
 
     def _argument(self, spec: ArgumentSpec, launch: LaunchSpec) -> Argument:
         if isinstance(spec.value, MapSpec):
@@ -319,24 +300,3 @@ class _Runner:
     def _outputs(self) -> dict[str, np.ndarray]:
         wanted = (n for n, spec in self.file.arguments.items() if spec.direction in (Direction.OUT, Direction.INOUT))
         return {name: self.arrays[name] for name in wanted if name in self.shadows} | self.changed
-
-
-def _constants(program: Program, given: Mapping[str, np.ndarray]) -> dict[str, bytes]:
-    """Bytes for the module's constants; raises `LaunchFileError` for one that is not there or of another size."""
-    known = {name: v for name, v in program.module.variables.items() if v.space in ("const", "global")}
-    found = {}
-    for name, array in given.items():
-        if name not in known and re.search(rf"\b{re.escape(name)}\b", program.ptx):
-            continue  # another kernel of the text uses it
-        if name not in known:
-            listed = ", ".join(sorted(known)) or "none that this kernel uses"
-            raise LaunchFileError(f"[constants] `{name}`: the program has no such variable", f"it has {listed}")
-        raw = array.tobytes()
-        if len(raw) != known[name].n_bytes:
-            raise LaunchFileError(
-                f"[constants] `{name}` has {known[name].n_bytes} bytes, the launch file gives {len(raw)} ({array.dtype} "
-                f"{array.shape})",
-                f'name the type: {name} = {{ dtype = "…", value = […] }}',
-            )
-        found[name] = raw
-    return found

@@ -47,9 +47,31 @@ class Rates:
     calibrated: bool = False
 
 
-HOPPER = Latencies(arithmetic=4, special=18, double=8, shared=29, shuffle=23, barrier=20, tensor=33)
+# Cycles from dependent chains: H200's of instructions from Luo et al., "Benchmarking and Dissecting the Nvidia Hopper GPU
+# Architecture via Microbenchmarking" (arXiv 2402.13499), which finds those of Ampere and Ada within a few cycles; memory
+# from github.com/markdewing/AI_kernels, latency/README.md (V100, 4090, GH200 and B200). The tensor efficiency of mma.sync
+# is from the same paper. DRAM under load takes longer than alone: 810 instead of 690 cycles fit the H200's times, and the
+# others' are taken as much longer.
+LATENCIES = Latencies(arithmetic=4, special=18, double=8, shared=29, shuffle=23, barrier=20, tensor=33)
+UNDER_LOAD = 810 / 690
+
+
+def _rates(l1: float, l2: float, dram: float, *, calibrated: bool = False) -> Rates:
+    return Rates(LATENCIES, l1=l1, l2=l2, dram=round(dram * UNDER_LOAD), calibrated=calibrated)
+
+
+VOLTA = _rates(36, 221, 460)  # nearest to Turing, which has the same levels (Jia et al., arXiv 1903.07486)
+ADA = _rates(40, 296, 636)
+HOPPER = _rates(40, 281, 690)
 RATES: dict[str, Rates] = {
-    "h200": Rates(HOPPER, l1=40, l2=281, dram=810, calibrated=True),
+    "t4": VOLTA,
+    "a100-40": VOLTA,  # HBM behind an L2 of two parts; no published triple was found
+    "a100-80": VOLTA,
+    "rtx3090": ADA,  # GDDR6X too; no published triple was found
+    "rtx4090": ADA,
+    "h100": HOPPER,
+    "h200": _rates(40, 281, 690, calibrated=True),
+    "b200": _rates(40, 295, 860),
 }
 
 

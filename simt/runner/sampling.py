@@ -23,7 +23,7 @@ from simt.runner.states import ThreadState
 
 __all__ = ["Counted", "Sampler", "Traced"]
 
-FUEL = 16_000_000  # warp instructions of all counted blocks, some tenths of a second
+MOST_FUEL = 64_000_000  # warp instructions of one block, about a second
 RECORD = np.dtype(TraceRecord.structure())
 TRACE_RECORDS = 1 << 16  # of one block's requests, shared ones too: 18 MB
 
@@ -86,22 +86,25 @@ class Sampler:
     def plan(self) -> Plan:
         return self.kernel.plan
 
-    def count(self, at_most: int) -> Counted:
-        """Runs up to that many whole blocks, spread over the grid; fewer where one takes long, none where none ends."""
+    def count(self, at_most: int, fuel: int) -> Counted:
+        """Runs up to that many whole blocks, spread over the grid.
+
+        Fewer when `fuel` warp instructions are used up, though the first may take `MOST_FUEL`; none when it does not end.
+        """
         self.launch.record.trace = None
         self.launch.record.slice = self.slice
-        left, ran = FUEL, 0
+        left, ran = fuel, 0
         runs, sites = np.zeros((len(self.plan.cfg.blocks), 4), np.int64), np.zeros((len(self.plan.site_infos), 12), np.int64)
         for index in _spread(self.n_blocks, at_most):
             self._clear_counts()
-            spent = self._run(index, left)
+            spent = self._run(index, left if ran else max(left, MOST_FUEL))
             if spent is None:
                 break
             left -= spent
             ran += 1
             runs += self.state.block_runs.astype(np.int64).reshape(-1, 4)
             sites += np.array([list(site.counts) for site in self.state.sites[: len(sites)]], np.int64).reshape(sites.shape)
-            if left <= 0 or spent * 2 > FUEL:
+            if left < spent:
                 break
         return Counted(ran, runs, sites)
 

@@ -16,25 +16,40 @@ from simt.model.caches import CacheRun, CacheSizes, run_caches
 from simt.model.work import Traffic, Work
 from simt.runner.sampling import TRACE_RECORDS, Sampler, Traced
 
-__all__ = ["sample_traffic"]
+__all__ = ["Effort", "sample_traffic"]
 
-REQUESTS = 100_000  # traced in each sample: 28 MB, some tens of milliseconds
-FUEL = 8_000_000  # warp instructions of each sample
 MOST_SMS = 4
 LEAST_TURNS = 4  # requests of a warp in the sample of all SMs
 LINE_SHIFT = 7
+MATRIX, MATRIX_COST = frozenset(["wmma", "mma", "wgmma"]), 100  # times an ordinary instruction's time in the simulator
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How much is sampled.
+
+    Attributes:
+        blocks: that run to their end, at most.
+        fuel: warp instructions of those, and of each sample of traffic.
+        requests: traced in each sample of traffic; one takes 280 bytes.
+    """
+
+    blocks: int
+    fuel: int
+    requests: int
 
 
 @dataclass(frozen=True, slots=True)
 class _Pace:
-    """Averages of a warp: instructions, global requests; and requests of any kind of a block."""
+    """Averages of a warp: instructions, what they cost to run here, global requests; and requests of any kind of a block."""
 
     instructions: float
+    cost: float
     requests: float
     of_block: float
 
 
-def sample_traffic(sampler: Sampler, work: Work, gpu: Gpu, resident: int) -> Traffic:
+def sample_traffic(sampler: Sampler, work: Work, gpu: Gpu, resident: int, effort: Effort) -> Traffic:
     """Traffic of the launch while `resident` blocks share each SM of `gpu`."""
     if not work.requests(Scope.GLOBAL):
         return Traffic()
@@ -43,28 +58,31 @@ def sample_traffic(sampler: Sampler, work: Work, gpu: Gpu, resident: int) -> Tra
     wave = min(work.blocks, per_sm * gpu.sm_count)
     active = min(gpu.sm_count, work.blocks)
     requests_of_sm = max(1.0, work.requests(Scope.GLOBAL) * per_sm)
-    sms = int(min(MOST_SMS, active, max(1, REQUESTS // requests_of_sm)))
+    sms = int(min(MOST_SMS, active, max(1, effort.requests // requests_of_sm)))
     few = [index for index in range(wave) if index % gpu.sm_count < sms]
-    deep = _trace(sampler, work, pace, few, max(1, REQUESTS // (len(few) * work.warps)))
+    deep = _trace(sampler, work, pace, effort, few, max(1, effort.requests // (len(few) * work.warps)))
     l2_share = gpu.l2_bytes * sms // active
     first = _send(sampler, work, deep, gpu, per_sm, sms, l2_share)
-    hot = _hot_line(work, _trace(sampler, work, pace, few[:2], int(pace.requests) + 1))
+    hot = _hot_line(work, _trace(sampler, work, pace, effort, few[:2], int(pace.requests) + 1))
     if len(few) == wave:
         return _traffic(work, first, None, None, hot)
-    wide = _trace(sampler, work, pace, list(range(wave)), max(LEAST_TURNS, REQUESTS // (wave * work.warps)))
+    wide = _trace(sampler, work, pace, effort, list(range(wave)), max(LEAST_TURNS, effort.requests // (wave * work.warps)))
     together = _send(sampler, work, wide, gpu, per_sm, active, gpu.l2_bytes)
     alone = _send(sampler, work, wide, gpu, per_sm, active, gpu.l2_bytes, private=True)
     return _traffic(work, first, together, alone, hot)
 
 
 def _pace(work: Work) -> _Pace:
-    lengths = np.array([len(block.instructions) for block in work.plan.cfg.blocks])
+    blocks = work.plan.cfg.blocks
+    instructions = float(work.runs @ np.array([len(block.instructions) for block in blocks])) / work.warps
+    matrix = float(work.runs @ np.array([sum(i.name in MATRIX for i in block.instructions) for block in blocks])) / work.warps
     of_block = float(work.sites[:, [0, 4, 8]].sum())
-    return _Pace(float(work.runs @ lengths) / work.warps, work.requests(Scope.GLOBAL) / work.warps, of_block)
+    cost = instructions + MATRIX_COST * matrix
+    return _Pace(instructions, cost, work.requests(Scope.GLOBAL) / work.warps, of_block)
 
 
-def _trace(sampler: Sampler, work: Work, pace: _Pace, blocks: list[int], turns: int) -> Traced:
-    room = FUEL / (len(blocks) * work.warps * pace.instructions)
+def _trace(sampler: Sampler, work: Work, pace: _Pace, effort: Effort, blocks: list[int], turns: int) -> Traced:
+    room = effort.fuel / (len(blocks) * work.warps * pace.cost)
     share = min(1.0, turns / pace.requests, 0.9 * TRACE_RECORDS / max(pace.of_block, 1), room)
     return sampler.traced(blocks, turns, int(1.2 * pace.instructions * share) + 64)
 
