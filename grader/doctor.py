@@ -95,16 +95,9 @@ def _cache() -> Finding:
 
 
 def _sandbox() -> Finding:
-    from simt.sandbox import layers
+    from grader.doctor_sandbox import sandbox_finding
 
-    found = layers()
-    facts = {layer.name: layer.available for layer in found}
-    lacking = [f"{layer.name} ({layer.why})" for layer in found if not layer.available]
-    have = ", ".join(layer.name for layer in found if layer.available)
-    if lacking:
-        return Finding("sandbox", LIMITED, f"{have}; not here: {'; '.join(lacking)}",
-                       "checking your own answers", "grade other people's work on Linux 5.13 or newer", facts)
-    return Finding("sandbox", OK, have, facts=facts)
+    return sandbox_finding()
 
 
 def _machine() -> Finding:
@@ -128,9 +121,10 @@ def _gpu() -> Finding:
         return Finding("GPU", LIMITED, f"not usable: {missing}", "every lesson, on the simulator",
                        "with a GPU, run python3 course.py learn again: it brings CuPy")
     from grader.doctor_gpu import gpu_finding
+    from grader.doctor_sandbox import marked_down
 
     try:
-        return gpu_finding(device)  # type: ignore[arg-type]
+        return marked_down() or gpu_finding(device)  # type: ignore[arg-type]
     finally:
         device.close()
 

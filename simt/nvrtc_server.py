@@ -20,7 +20,7 @@ from pathlib import Path
 from simt.nvrtc_toolkit import Toolkit
 from simt.sandbox import Child, ChildDied, ChildTimeout, Limits, Message
 
-__all__ = ["Job", "Reply", "Stop", "Stopped", "WarmServer", "compile_fresh"]
+__all__ = ["Job", "Reply", "Stop", "Stopped", "WarmServer", "compile_fresh", "confinement"]
 
 CHILD = Path(__file__).with_name("nvrtc_child.py")
 START_SECONDS = 60.0  # a cold disk under load; a warm one starts in a tenth of a second
@@ -89,7 +89,7 @@ def compile_fresh(job: Job, toolkit: Toolkit, limits: Limits, readable: Sequence
     """Compiles in a process of its own, which may also read `readable`."""
     child = None
     try:
-        child = _start(toolkit, limits, readable)
+        child, _ = _start(toolkit, limits, readable)
         return _ask(child, job)
     except (ChildDied, ChildTimeout) as error:
         return _stopped(error)
@@ -131,7 +131,7 @@ class WarmServer:
         if self._jobs >= JOBS_PER_CHILD or toolkit != self._toolkit or (self._child and not self._child.alive):
             self.close()
         if self._child is None:
-            self._child = _start(toolkit, self._limits, ())
+            self._child, _ = _start(toolkit, self._limits, ())
             self._toolkit, self._jobs = toolkit, 0
         self._jobs += 1
         return self._child
@@ -147,7 +147,20 @@ class WarmServer:
             self._child = None
 
 
-def _start(toolkit: Toolkit, limits: Limits, readable: Sequence[Path]) -> Child:
+def confinement(toolkit: Toolkit) -> tuple[str, ...]:
+    """The sandbox's layers that hold in a compile process of this machine, as one that was started says.
+
+    Raises:
+        ChildDied: it does not start.
+        ChildTimeout: it does not answer.
+    """
+    child, hello = _start(toolkit, Limits(), ())
+    child.kill()
+    return tuple(json.loads(hello[0])["layers"])
+
+
+def _start(toolkit: Toolkit, limits: Limits, readable: Sequence[Path]) -> tuple[Child, Message]:
+    """A process that is ready for jobs, and what it said of itself."""
     folders = (*toolkit.include_dirs, toolkit.library.parent, *readable)
     setup = {
         "library": str(toolkit.library),
@@ -157,11 +170,10 @@ def _start(toolkit: Toolkit, limits: Limits, readable: Sequence[Path]) -> Child:
     }
     child = Child([sys.executable, "-I", "-S", str(CHILD), json.dumps(setup)], limits)
     try:
-        child.wait(START_SECONDS)
+        return child, child.wait(START_SECONDS)
     except BaseException:
         child.kill()
         raise
-    return child
 
 
 def _ask(child: Child, job: Job) -> Reply | Stopped:

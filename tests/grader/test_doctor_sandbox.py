@@ -1,0 +1,54 @@
+"""What `doctor` says of the fences, on machines that have all of them and on those that lack some."""
+
+from dataclasses import replace
+
+import pytest
+
+from grader.doctor import LIMITED, OK
+from grader.doctor_sandbox import describe, marked_down, sandbox_finding
+from grader.worker.cpus import ENVIRONMENT
+from grader.worker.health import MOST_FAILURES, Mark, mark_file
+from simt.sandbox import Layer, layers
+
+ALL = tuple(Layer(name, True, "why not") for name in ("process", "rlimits", "landlock", "seccomp"))
+NAMES = [layer.name for layer in ALL]
+EVERY = {"source scan", "PTX policy", "environment", "wall limit", *NAMES}
+
+
+def test_all_fences_are_named_with_where_they_hold():
+    finding = describe(ALL, {"simulator": NAMES, "compiler": NAMES})
+    assert finding.health is OK and all(name in finding.says for name in EVERY)
+    assert {name for name in EVERY if finding.facts[name] is True} == EVERY == set(finding.facts["why"])
+    assert finding.facts["holding"] == {"simulator": NAMES, "compiler": NAMES}
+
+
+@pytest.mark.parametrize("name", NAMES[1:])
+def test_a_fence_that_is_missing_is_said_with_its_reason(name):
+    found = [replace(layer, available=False, why="too old") if layer.name == name else layer for layer in ALL]
+    finding = describe(found, {"simulator": [other for other in NAMES if other != name]})
+    assert finding.health is LIMITED and f"{name} (too old)" in finding.says and finding.facts[name] is False
+    assert finding.nevertheless and finding.next_step
+
+
+def test_a_fence_that_did_not_take_hold_is_said():
+    finding = describe(ALL, {"simulator": NAMES, "compiler": NAMES[:3]})
+    assert finding.health is LIMITED and "seccomp does not hold in the compiler" in finding.says
+
+
+def test_this_machines_fences_hold_in_both_processes():
+    finding = sandbox_finding()
+    here = [layer.name for layer in layers() if layer.available]
+    assert finding.facts["holding"] == {"simulator": here, "compiler": here}
+
+
+def test_a_gpu_without_a_mark_is_not_looked_at(tmp_path, monkeypatch):
+    monkeypatch.setenv(ENVIRONMENT, str(tmp_path))
+    assert marked_down() is None
+
+
+def test_a_gpu_that_is_marked_down_is_said_with_the_next_step(tmp_path, monkeypatch):
+    monkeypatch.setenv(ENVIRONMENT, str(tmp_path))
+    mark_file("cuda").write(Mark(True, MOST_FAILURES, "2030-01-01", "lost"))
+    monkeypatch.setattr("grader.worker.health.Guarded.look_again", lambda device: "this GPU is marked down")
+    finding = marked_down()
+    assert finding.health is LIMITED and "marked down" in finding.says and finding.next_step
