@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -27,13 +28,14 @@ from simt.cpus import available_cpus
 from simt.events import Argument, Budget
 from simt.launch import LaunchConfig
 from simt.nvrtc_cache import cache_folder
-from simt.sandbox import MIB, Child, ChildDied, ChildTimeout, Limits
+from simt.sandbox import MIB, Child, ChildDied, ChildTimeout, Limits, layers
 
 if TYPE_CHECKING:
     from grader.timing.trace import Trace
 
-__all__ = ["WorkerDevice", "WorkerFailed", "fresh_device", "limits_for", "warm_device"]
+__all__ = ["WorkerDevice", "WorkerFailed", "fresh_device", "limits_for", "say_what_is_lacking", "warm_device"]
 
+LOG = logging.getLogger(__name__)
 CHILD = Path(__file__).with_name("child.py")
 ROOT = CHILD.parents[2]
 START_SECONDS = 120.0  # a cold disk beside twenty others; a warm one starts in half a second
@@ -269,11 +271,24 @@ def warm_device(name: str | None = None) -> Device:
     return Checked(_guarded(_warm(chosen), chosen), _warm(DEFAULT))
 
 
+@cache
+def say_what_is_lacking() -> None:
+    """Logs, once in this process, each layer of the sandbox: a warning for one that this machine does not have."""
+    for layer in layers():
+        if layer.available:
+            LOG.info("sandbox: %s (%s)", layer.name, layer.why)
+        else:
+            LOG.warning(
+                "sandbox without %s: %s; grade other people's work on Linux 5.13 or newer", layer.name, layer.why
+            )
+
+
 @contextlib.contextmanager
 def fresh_device(name: str | None = None) -> Iterator[Device]:
     """Workers for one submission, ended with the block."""
     from grader.devices import DEFAULT, check_name
 
+    say_what_is_lacking()
     chosen = check_name(name)
     workers = [WorkerDevice(device) for device in dict.fromkeys((chosen, DEFAULT))]
     try:

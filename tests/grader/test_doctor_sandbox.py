@@ -8,6 +8,7 @@ from grader.doctor import LIMITED, OK
 from grader.doctor_sandbox import describe, marked_down, sandbox_finding
 from grader.worker.cpus import ENVIRONMENT
 from grader.worker.health import MOST_FAILURES, Mark, mark_file
+from grader.worker.host import fresh_device, say_what_is_lacking
 from simt.sandbox import Layer, layers
 
 ALL = tuple(Layer(name, True, "why not") for name in ("process", "rlimits", "landlock", "seccomp"))
@@ -52,3 +53,15 @@ def test_a_gpu_that_is_marked_down_is_said_with_the_next_step(tmp_path, monkeypa
     monkeypatch.setattr("grader.worker.health.Guarded.look_again", lambda device: "this GPU is marked down")
     finding = marked_down()
     assert finding.health is LIMITED and "marked down" in finding.says and finding.next_step
+
+
+def test_grading_says_at_its_start_what_this_machine_lacks(monkeypatch, caplog):
+    found = (ALL[0], replace(ALL[2], available=False, why="too old"))
+    monkeypatch.setattr("grader.worker.host.layers", lambda: found)
+    say_what_is_lacking.cache_clear()
+    with caplog.at_level("INFO"), fresh_device():
+        pass
+    say_what_is_lacking.cache_clear()
+    said = [(record.levelname, record.getMessage()) for record in caplog.records]
+    assert said[0] == ("INFO", "sandbox: process (why not)")
+    assert said[1][0] == "WARNING" and "landlock: too old" in said[1][1]
