@@ -7,6 +7,7 @@ The table below has a row for each structural instruction, a letter for each ope
     a  an address in brackets                    l  a label
     D  as d, V as v: with `.v2`, `.v4`, `.v8` a vector of that many
     P  as d or a pair of d and p                 N  a number
+    E  as d, or a vector of any number           W  as v, or a vector of any number
 
 Instructions that only compute have their operands' types in the instruction table.
 """
@@ -36,7 +37,8 @@ from simt.ptx.types import PtxType
 
 __all__ = ["check_function"]
 
-# Name → operand letters of its forms; a form with more modifiers stands under `name.modifier`, the first that fits counts.
+# Name → operand letters of its forms. Forms that differ stand under `name.modifier`; of those whose modifier an instruction
+# has, the first in this table counts.
 _OPERANDS: dict[str, tuple[str, ...]] = {
     "mov.pred": ("pq",), "mov": ("dv",), "ld": ("Da",), "ldu": ("Da",), "st": ("aV",),
     "atom.cas": ("davv",), "atom": ("dav",), "red": ("av",),
@@ -44,16 +46,29 @@ _OPERANDS: dict[str, tuple[str, ...]] = {
     "prefetch": ("a",), "prefetchu": ("a",), "discard": ("aN",), "applypriority": ("aN",),
     "bra": ("l",), "brx": ("vl",), "ret": ("",), "exit": ("",), "trap": ("",), "brkpt": ("",),
     "nanosleep": ("v",), "pmevent": ("v",), "griddepcontrol": ("",), "membar": ("",),
-    "bar.warp": ("v",), "bar.arrive": ("vv",), "barrier.arrive": ("vv",), "bar.sync": ("v", "vv"),
+    "fence": ("", "aN"), "bar.warp": ("v",), "bar.arrive": ("vv",), "barrier.arrive": ("vv",), "bar.sync": ("v", "vv"),
     "barrier.sync": ("v", "vv"), "bar.popc": ("dvq", "dvvq"), "barrier.popc": ("dvq", "dvvq"),
     "bar.red": ("pvq", "pvvq"), "barrier.red": ("pvq", "pvvq"),
     "shfl": ("Pvvvv",), "vote.ballot": ("dqv",), "vote": ("pqv",), "match": ("Pvv",), "activemask": ("d",),
     "redux": ("dvv",), "elect": ("Pv",),
+    "cp.commit_group": ("",), "cp.wait_group": ("N",), "cp.wait_all": ("",), "cp.mbarrier": ("a",),
+    "cp.ca": ("aaN", "aaNv", "aaNq"), "cp.cg": ("aaN", "aaNv", "aaNq"),
+    "mbarrier.arrive": ("a", "av", "da", "dav"), "mbarrier.arrive_drop": ("a", "av", "da", "dav"), "mbarrier.init": ("av",),
+    "mbarrier.inval": ("a",), "mbarrier.expect_tx": ("av",), "mbarrier.complete_tx": ("av",),
+    "mbarrier.test_wait": ("pav",), "mbarrier.try_wait": ("pav", "pavv"), "mbarrier.pending_count": ("dv",),
+    "ldmatrix": ("Ea",), "stmatrix": ("aW",), "movmatrix": ("dv",), "mma": ("EWWW",), "wmma.load": ("Ea", "Eav"),
+    "wmma.store": ("aW", "aWv"), "wmma.mma": ("EWWW",), "wgmma.fence": ("",), "wgmma.commit_group": ("",),
+    "wgmma.wait_group": ("N",), "wgmma.mma_async": ("EWvq", "EWvqNN", "EWvqNNN", "EWvqNNNN"),
 }  # fmt: skip
+_FORMS = {
+    name: [(key.partition(".")[2], rows) for key, rows in _OPERANDS.items() if key.startswith(f"{name}.")]
+    for name in {key.partition(".")[0] for key in _OPERANDS}
+}
 _COUNTS = {"v2": 2, "v4": 4, "v8": 8}
 _WORDS = {
     "d": "a register to write", "D": "a register to write", "p": "a predicate to write", "q": "a predicate",
     "v": "a value", "V": "a value", "a": "an address", "l": "a label", "P": "a register to write", "N": "a number",
+    "E": "registers to write", "W": "values",
 }  # fmt: skip
 
 Registers = Mapping[str, PtxType]
@@ -83,15 +98,10 @@ def _check(instruction: Instruction, registers: Registers) -> None:
 
 
 def _rows(instruction: Instruction) -> tuple[str, ...]:
-    keys = (f"{instruction.name}.{mod}" for mod in instruction.mods)
-    rows = next((_OPERANDS[key] for key in sorted(keys, key=_order) if key in _OPERANDS), None)
-    rows = rows or _OPERANDS.get(instruction.name, ())
+    rows = next((rows for mod, rows in _FORMS.get(instruction.name, ()) if mod in instruction.mods), None)
+    if rows is None:
+        rows = _OPERANDS.get(instruction.name, ())
     return tuple(row + "v" for row in rows) if "L2::cache_hint" in instruction.mods else rows
-
-
-def _order(key: str) -> bool:
-    """`bar.red.popc` is a form of its own among those of `bar.red`."""
-    return not key.endswith(".popc")
 
 
 def _fits(instruction: Instruction, row: str, registers: Registers) -> bool:
@@ -103,6 +113,9 @@ def _fits(instruction: Instruction, row: str, registers: Registers) -> bool:
 
 
 def _is(letter: str, operand: Operand, count: int, registers: Registers) -> bool:
+    if letter in "EW":
+        items = operand.items if isinstance(operand, Vector) else (operand,)
+        return all(_is("d" if letter == "E" else "v", item, 1, registers) for item in items)
     if letter in "DV":
         if count == 1:
             return _is(letter.lower(), operand, 1, registers)

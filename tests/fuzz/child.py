@@ -27,7 +27,7 @@ from simt.kernel_names import find_kernels
 from simt.launch import Dim3, LaunchConfig
 from simt.program import BuildFailed, Program
 from simt.runner.host_memory import GUARD_PAGES
-from tests.fuzz.corpus import cuda_texts, ptx_texts
+from tests.fuzz.corpus import pick, pick_ptx
 from tests.fuzz.mutations import mutated_bytes, mutated_ptx
 
 __all__ = ["KINDS", "attempt", "text_of"]
@@ -62,9 +62,9 @@ def text_of(seed: int, index: int, kind: str = "") -> tuple[str, str, bytes]:
     rng = random.Random(f"{seed}:{index}")
     kind = kind or rng.choices(KINDS, [SHARES[name] for name in KINDS])[0]
     if kind == "cuda":
-        text = rng.choice(cuda_texts())
+        text = pick(rng, seed, index)
         return kind, text.name, mutated_bytes(rng, text.source)
-    name, ptx = rng.choice(ptx_texts())
+    name, ptx = pick_ptx(rng, seed, index)
     if kind == "ptx":
         return kind, name, mutated_ptx(rng, ptx).encode("utf-8", "surrogateescape")
     return kind, name, mutated_bytes(rng, ptx)
@@ -150,5 +150,4 @@ if __name__ == "__main__":
     os.environ[GUARD_PAGES] = "1"
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    cuda_texts(), ptx_texts()
     run(int(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4] if len(sys.argv) > 4 else "")
