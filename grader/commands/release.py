@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from datetime import date
 from pathlib import Path
 
 from grader.commands.status import Refusal, Status
@@ -17,6 +18,8 @@ def add(commands: argparse._SubParsersAction) -> None:
     parser = commands.add_parser("release", help="derive lessons from solutions, bundle them, merge a student's lesson")
     parser.add_argument("--check", action="store_true", help="write nothing; fail where something differs")
     parser.add_argument("--bundle", metavar="FILE.zip", help="also write what students get")
+    parser.add_argument("--key", metavar="FILE", help="the key that opens the bundle's references; FILE.zip.key by default")
+    parser.add_argument("--opens", metavar="DATE", help="a day from which they open without the key, such as 2026-12-24")
     parser.add_argument("--merge", nargs=2, metavar=("OLD.py", "NEW.py"), help="the new lesson with the old one's answers")
     parser.add_argument("--out", metavar="FILE", help="where the merged lesson goes")
     parser.add_argument(
@@ -33,10 +36,10 @@ def run(arguments: argparse.Namespace, out: Output) -> Status:
             raise Refusal("--merge needs --out FILE", "a student's file is never overwritten by surprise")
         old, new = (Path(path) for path in arguments.merge)
         return _merge(old, new, Path(arguments.out), _starters(arguments.starters), out)
-    return _release(arguments.check, arguments.bundle, out)
+    return _release(arguments, out)
 
 
-def _release(check: bool, bundle: str | None, out: Output) -> Status:
+def _release(arguments: argparse.Namespace, out: Output) -> Status:
     from grader.release.lessons import ReleaseError, build, compare, write
 
     top = course_folder()
@@ -46,7 +49,7 @@ def _release(check: bool, bundle: str | None, out: Output) -> Status:
         release = build(top)
     except ReleaseError as error:
         raise Refusal(str(error), "mend the solution and run `release` again") from error
-    if check:
+    if arguments.check:
         differences = list(compare(top, release))
         for difference in differences:
             out.emit({"path": difference.path, "what": difference.what})
@@ -57,16 +60,50 @@ def _release(check: bool, bundle: str | None, out: Output) -> Status:
         out.emit({"path": name, "what": "written"})
         out.say(f"wrote {name}")
     out.say(f"{len(release.files)} derived files are up to date")
-    return _bundle(Path(bundle), out) if bundle else Status.PASSED
+    return _bundle(arguments, out) if arguments.bundle else Status.PASSED
 
 
-def _bundle(target: Path, out: Output) -> Status:
-    from grader.release.bundle import write_bundle
+def _bundle(arguments: argparse.Namespace, out: Output) -> Status:
+    from grader.release.bundle import BundleProblem, write_bundle
+    from grader.release.locked import LOCKED, WrongKey, lock
+    from grader.release.references import all_references
 
-    names = write_bundle(course_folder(), target)
-    out.emit({"bundle": str(target), "files": len(names)})
+    target = Path(arguments.bundle)
+    key_file = Path(arguments.key) if arguments.key else target.with_name(target.name + ".key")
+    opens = _day(arguments.opens) if arguments.opens else None
+    try:
+        shut = lock(all_references(course_folder() / "solutions"), _key(key_file), opens)
+        names = write_bundle(course_folder(), target, {LOCKED: shut.encode()})
+    except (WrongKey, BundleProblem) as problem:
+        raise Refusal(str(problem), "nothing was written") from problem
+    out.emit({"bundle": str(target), "files": len(names), "key": str(key_file), "opens": opens.isoformat() if opens else None})
     out.say(f"{target}: {len(names)} files, {target.stat().st_size / 1e6:.1f} MB")
+    out.say(f"{key_file} opens its references: keep it to yourself until `solution ID --key KEY` may show them")
+    if opens:
+        out.say(f"from {opens.isoformat()} on they open by themselves; until then only a promise keeps them shut, no lock")
     return Status.PASSED
+
+
+def _key(path: Path) -> str:
+    """The key in a file, made where there is none yet; nobody else may read it."""
+    import os
+
+    from grader.release.locked import new_key
+
+    try:
+        if not path.exists():
+            with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+                file.write(new_key() + "\n")
+        return path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise Refusal(f"the key {path} cannot be used: {error}", "give --key FILE") from error
+
+
+def _day(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError as error:
+        raise Refusal(f"--opens is {text!r}, no date", "write it like 2026-12-24") from error
 
 
 def _starters(path: str | None) -> dict[str, dict[str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from grader.commands.checking import find_exercise
 from grader.commands.status import Refusal, Status
@@ -19,6 +20,7 @@ def add(commands: argparse._SubParsersAction) -> None:
     parser = commands.add_parser("solution", help="the reference answer, once every goal is met")
     parser.add_argument("exercise", metavar="ID")
     parser.add_argument("--freeze", action="store_true", help="give up further points for this exercise and see it now")
+    parser.add_argument("--key", metavar="KEY", help="the instructor's key, in a bundle that it locks")
     parser.add_argument("--json", action="store_true", help="one JSON object a line on standard output")
     parser.set_defaults(run=run)
 
@@ -28,7 +30,7 @@ def run(arguments: argparse.Namespace, out: Output) -> Status:
     exercise = find_exercise(arguments.exercise)
     file = ProgressFile()
     where = standing(file.read(), exercise.id)
-    parts = reference_answer(exercise)
+    parts = reference_answer(exercise, arguments.key)
     if where.state != "done" and not where.frozen:
         if not arguments.freeze:
             raise Refusal(
@@ -42,33 +44,47 @@ def run(arguments: argparse.Namespace, out: Output) -> Status:
     return Status.PASSED
 
 
-def reference_answer(exercise: Exercise) -> dict[str, str]:
-    """Variable → reference as its cell has it: CUDA text for a kernel, a Python literal otherwise.
+def reference_answer(exercise: Exercise, key: str | None = None) -> dict[str, str]:
+    """Variable → reference as its cell has it, from `solutions/` or, in a student bundle, from what is locked there.
 
     Raises:
-        Refusal: this copy of the course came without solutions.
+        Refusal: this copy of the course came without solutions, or they are shut.
     """
-    from grader.answers import answer_names
-    from grader.lesson_file import find_literals, lesson_path, read_lesson
-    from grader.notebook.source import canonical
-    from grader.release.clearing import solved
+    from grader.release.locked import LOCKED
+    from grader.release.references import reference_of
 
-    folder = course_folder() / "solutions"
-    if not folder.is_dir():
-        raise Refusal(
-            "this copy of the course has no solutions in it",
-            "ask your instructor, or look at the public repository of the course",
-            Status.NOT_SUPPORTED,
-        )
+    folder, shut = course_folder() / "solutions", course_folder() / LOCKED
+    if folder.is_dir():
+        try:
+            return reference_of(folder, exercise)
+        except LessonProblem as problem:
+            raise Refusal(str(problem), status=Status.INTERNAL) from problem
+    if shut.is_file():
+        return _unlocked(shut, exercise, key)
+    raise Refusal(
+        "this copy of the course has no solutions in it",
+        "ask your instructor, or look at the public repository of the course",
+        Status.NOT_SUPPORTED,
+    )
+
+
+def _unlocked(shut: Path, exercise: Exercise, key: str | None) -> dict[str, str]:
+    from datetime import date
+
+    from grader.release.locked import Locked, WrongKey, open_reference
+
     try:
-        literals = find_literals(read_lesson(lesson_path(folder, exercise.lesson)), answer_names(exercise))
-    except LessonProblem as problem:
-        raise Refusal(str(problem), status=Status.INTERNAL) from problem
-    values = {name: literal.value for name, literal in literals.items()}
-    return {
-        name: solved(canonical(value)).strip("\n") if isinstance(value, str) else solved(literals[name].text)
-        for name, value in values.items()
-    }
+        return open_reference(shut, exercise.id, key, date.today())
+    except ModuleNotFoundError as missing:
+        help = "`pip install -r requirements.txt` brings it"
+        raise Refusal(f"opening it needs the package {missing.name}", help, Status.NOT_SUPPORTED) from missing
+    except Locked as locked:
+        help = f"`solution {exercise.id} --key KEY`"
+        raise Refusal(f"the reference of {exercise.id} is locked: {locked}", help, Status.NOT_PASSED) from locked
+    except WrongKey as wrong:
+        raise Refusal(str(wrong), "ask your instructor for the key of this bundle") from wrong
+    except LookupError as absent:
+        raise Refusal(str(absent), "ask your instructor", Status.NOT_SUPPORTED) from absent
 
 
 def _why(state: str) -> str:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-__all__ = ["MANIFEST", "bundled_files", "write_bundle"]
+from grader.hidden import ENVIRONMENT
+
+__all__ = ["MANIFEST", "BundleProblem", "bundled_files", "write_bundle"]
 
 MANIFEST = "MANIFEST.json"
 FOLDERS = ("assets", "grader", "lessons", "simt")
@@ -30,10 +33,26 @@ def bundled_files(top: Path) -> Iterator[Path]:
                 yield path
 
 
-def write_bundle(top: Path, target: Path) -> list[str]:
-    """Writes the zip file; returns the names in it. Equal trees give equal bytes."""
+class BundleProblem(ValueError):
+    """A bundle that would hold what is nobody's to see."""
+
+
+def write_bundle(top: Path, target: Path, more: Mapping[str, bytes] | None = None) -> list[str]:
+    """Writes the zip file; returns the names in it. Equal trees give equal bytes.
+
+    Args:
+        top: the course.
+        target: the zip file.
+        more: name → bytes of files that no tree holds.
+
+    Raises:
+        BundleProblem: the hidden seeds lie in a folder that is bundled.
+    """
     paths = list(bundled_files(top))
-    contents = {path.relative_to(top).as_posix(): path.read_bytes() for path in paths}
+    seeds = os.environ.get(ENVIRONMENT)
+    if seeds and Path(seeds).resolve() in {path.resolve() for path in paths}:
+        raise BundleProblem(f"the hidden seeds {seeds} lie among the files that students get; move them elsewhere")
+    contents = {path.relative_to(top).as_posix(): path.read_bytes() for path in paths} | dict(more or {})
     contents[MANIFEST] = _manifest(contents.items())
     part = target.with_name(target.name + ".part")
     with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as bundle:
