@@ -23,7 +23,7 @@ __all__ = ["WHOLE_WARP", "Placed", "Plan", "SiteInfo", "make_plan"]
 
 MODULE_BASE = GLOBAL_BASE - (1 << 44)  # module variables lie below the buffers
 MODULE_GAP = 1 << 20
-WHOLE_WARP = frozenset(["ldmatrix", "stmatrix", "movmatrix", "mma", "wmma", "wgmma"])  # all 32 lanes take part
+WHOLE_WARP = frozenset(["ldmatrix", "stmatrix", "movmatrix", "mma", "wmma", "wgmma", "setmaxnreg"])  # all 32 lanes take part
 SYNCHRONISING = frozenset(["shfl", "vote", "match", "redux", "elect", *WHOLE_WARP])
 
 

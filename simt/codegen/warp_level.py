@@ -152,7 +152,9 @@ def _elect(w: Writer, instruction: Instruction) -> None:
     """`elect.sync`: the lowest running lane that the mask names is the leader."""
     target = instruction.operands[0]
     guard = w.guard(instruction)
-    named = w.b.and_(w.first_lane(_members(w, instruction)), w.guarded_mask(guard))
+    members, running = w.first_lane(_members(w, instruction)), w.guarded_mask(guard)
+    w.native("check_members", ir.VoidType(), w.warp, _site(w, instruction), running, members)
+    named = w.b.and_(members, running)
     leader = w.native("llvm.cttz.i32", I32, named, ir.Constant(ir.IntType(1), 0))
     first = w.b.and_(named, w.b.neg(named))
     _meet(w)

@@ -6,6 +6,7 @@ import ctypes
 
 from llvmlite import ir
 
+from simt.codegen.control import mark_site
 from simt.codegen.emitter import I32, I64
 from simt.codegen.matrix_ops import check_form, check_lanes, items_of
 from simt.codegen.plan import SiteInfo
@@ -24,6 +25,7 @@ _B32, _U32, _U64, _PRED = TYPES["b32"], TYPES["u32"], TYPES["u64"], TYPES["pred"
 _MOST_BYTES = 128 * 128  # of D's registers: 64 × 256 elements of 32 bits are 128 registers a lane
 _A_REGISTERS = 4
 _SCALES = {1: 0, -1: 1}
+_REGISTER_COUNTS = range(24, 257, 8)  # PTX ISA, setmaxnreg
 
 
 def _literals(instruction: Instruction) -> list[int]:
@@ -137,4 +139,15 @@ def _wgmma(w: Writer, instruction: Instruction) -> None:
     return w.native(name, ir.VoidType(), w.warp)
 
 
-HANDLERS = {"wgmma": _wgmma}
+def _registers(w: Writer, instruction: Instruction) -> None:
+    """`setmaxnreg`: how many registers a thread may hold changes nothing that a program computes."""
+    check_form(instruction)
+    (count,) = instruction.operands
+    if not isinstance(count, Immediate) or count.value not in _REGISTER_COUNTS:
+        raise Unsupported(f"`{instruction.opcode}` with a count that is no multiple of 8 from 24 to 256", instruction)
+    lanes, site = w.guarded_mask(w.guard(instruction)), ir.Constant(I32, mark_site(w, instruction))
+    check_lanes(w, instruction, lanes)
+    w.native("whole_warpgroup", ir.VoidType(), w.warp, site, lanes)
+
+
+HANDLERS = {"wgmma": _wgmma, "setmaxnreg": _registers}

@@ -12,7 +12,7 @@ from simt.isa.fragments import ELEMENT_BYTES
 
 __all__ = ["MATRIX", "is_matrix"]
 
-_NAMES = ("ldmatrix", "stmatrix", "movmatrix", "mma", "wmma", "wgmma")
+_NAMES = ("ldmatrix", "stmatrix", "movmatrix", "mma", "wmma", "wgmma", "setmaxnreg")
 ROW_BYTES = 16
 POINTER_BYTES = 32
 

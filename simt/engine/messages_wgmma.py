@@ -41,9 +41,10 @@ def _fence(view: LaunchView, found: Found) -> Diagnostic:
 
 
 def _warpgroup(view: LaunchView, found: Found) -> Diagnostic:
+    name = view.sites[found.site].opcode.partition(".")[0]
     if found.low:
         message = (
-            f"wgmma is one operation of a warpgroup, four whole warps from a multiple of 4 on, but warp {found.warp} is in a "
+            f"{name} is one operation of a warpgroup, four whole warps from a multiple of 4 on, but warp {found.warp} is in a "
             f"group that a block of {found.low} threads does not fill"
         )
         help = "make the block a multiple of 128 threads"

@@ -51,12 +51,10 @@ def start_warpgroups(block: Ptr[Block]) -> void:
 
 
 @native
-def begin_product(warp: Ptr[Warp], site: Ptr[Site], mask: u32) -> void:
-    """A warp issues a product: are the other three there, did it pass a fence?"""
-    warp.products += 1
-    warp.product_site = site.index
+def whole_warpgroup(warp: Ptr[Warp], site: i32, mask: u32) -> void:
+    """Four whole warps from a multiple of 4 on must exist; says where they do not."""
     block = warp.block
-    if block.launch.checks & CheckBit.SYNCCHECK == 0:
+    if mask == 0 or block.launch.checks & CheckBit.SYNCCHECK == 0:
         return
     first = warp.index & ~(WARPS - 1)
     present: i32 = 0
@@ -64,8 +62,16 @@ def begin_product(warp: Ptr[Warp], site: Ptr[Site], mask: u32) -> void:
         other: Ptr[Warp] = cast(Ptr[Warp], block.warps) + index
         present += i32(other.full == 0xFFFFFFFF)
     if present != WARPS:
-        record(warp, WARPGROUP, site.index, -1, mask, 0, u64(block.launch.threads_per_block), 0)
-    if warp.fences == 0:
+        record(warp, WARPGROUP, site, -1, mask, 0, u64(block.launch.threads_per_block), 0)
+
+
+@native
+def begin_product(warp: Ptr[Warp], site: Ptr[Site], mask: u32) -> void:
+    """A warp issues a product: are the other three there, did it pass a fence?"""
+    warp.products += 1
+    warp.product_site = site.index
+    whole_warpgroup(warp, site.index, mask)
+    if warp.fences == 0 and warp.block.launch.checks & CheckBit.SYNCCHECK:
         record(warp, WGMMA_FENCE, site.index, -1, mask, 0, u64(FenceReason.NEVER), 0)
 
 
@@ -168,4 +174,4 @@ def end_warpgroups(block: Ptr[Block]) -> void:
                 break
 
 
-RULES = (check_order, check_settled, fence_products, commit_products, wait_products)
+RULES = (check_order, check_settled, fence_products, commit_products, wait_products, whole_warpgroup)

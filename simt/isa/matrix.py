@@ -68,7 +68,7 @@ ROWS = (
     ), role=Role.MATRIX, since=("7.0", 80), section=_SECTION + "wmma", note=_SUMS),
     Op("wmma", (
         _loads("{a,b,c}", "m8n8k4", "f64"), f"{_STORE}{_ORDER}.m8n8k4{_MEMORY}.f64",
-        f"{_PRODUCT}m8n8k4{{.rn}}.f64.f64.f64.f64",
+        f"{_PRODUCT}m8n8k4{{.rn}}.f64.f64.f64.f64", f"{_PRODUCT}m8n8k4.f64.f64.f64.f64.rn",
     ), role=Role.MATRIX, since=("7.0", 80), section=_SECTION + "wmma", note="a chain of fma in order of k"),
     Op("wgmma", (
         f"{_WGMMA}{_COLUMNS}k16.{{f16,f32}}.f16.f16", f"{_WGMMA}{_COLUMNS}k16.f32.bf16.bf16",
@@ -78,4 +78,6 @@ ROWS = (
        section=_GROUP + "wgmma.mma_async", note="`.satfinite` clamps once, after the whole sum; sm_90a only"),
     Op("wgmma", ("wgmma.fence.sync.aligned", "wgmma.commit_group.sync.aligned", "wgmma.wait_group.sync.aligned"),
        role=Role.MATRIX, since=("8.0", 90), section=_GROUP + "wgmma.fence, commit_group, wait_group", note="sm_90a only"),
+    Op("setmaxnreg", ("setmaxnreg.{inc,dec}.sync.aligned.u32",), role=Role.MATRIX, since=("8.0", 90),
+       section="Miscellaneous Instructions: setmaxnreg", note="sm_90a only; registers are not counted while a kernel runs"),
 )

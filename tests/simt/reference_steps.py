@@ -27,7 +27,8 @@ SPACES = {"global": "global", "shared": "shared", "local": "local", "const": "co
 WINDOWS = {"shared": SHARED_BASE, "local": LOCAL_BASE}
 WINDOW_BYTES = 1 << 32
 ATOMICS = {"add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec"}
-NOTHING = {"membar", "fence", "nanosleep", "prefetch", "prefetchu", "pmevent", "discard", "applypriority", "griddepcontrol"}
+NOTHING = {"membar", "fence", "nanosleep", "prefetch", "prefetchu", "pmevent", "discard", "applypriority", "griddepcontrol",
+           "setmaxnreg"}  # fmt: skip
 
 
 def step_of(m: Machine, i: Instruction) -> Step:

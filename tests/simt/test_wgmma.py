@@ -191,3 +191,38 @@ def test_operands_written_by_other_warps_need_a_barrier():
 def test_sums_of_integers_are_exact():
     d, (a, b, c), _ = run(8, "s32.u8.u8")
     assert (d == a @ b + c).all()
+
+
+def test_register_counts_are_taken_by_whole_warpgroups():
+    assert not errors(run(8, "f32.f16.f16", middle="setmaxnreg.dec.sync.aligned.u32 40;\n" + ONE + WAIT)[2])
+    few = launch(".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 p0, .param .u64 p1, "
+                 ".param .u64 p2, .param .u64 p3) { setmaxnreg.inc.sync.aligned.u32 232; ret; }",
+                 [np.zeros(4, np.uint32)] * 4, 64)  # fmt: skip
+    assert "synccheck.warpgroup" in errors(few)
+
+
+# Each is assembled for the architecture beside it, then named with its line.
+@pytest.mark.parametrize(
+    "opcode, operands, arch",
+    [
+        ("mma.sp::ordered_metadata.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16",
+         "{%0, %1}, {%0, %1}, {%0, %1}, {%0, %1}, %0, 0x0", "sm_90"),
+        ("mma.sync.aligned.m8n8k32.row.col.s32.s4.s4.s32", "{%0, %1}, {%0}, {%1}, {%0, %1}", "sm_80"),
+        ("mma.sync.aligned.m8n8k128.row.col.s32.b1.b1.s32.xor.popc", "{%0, %1}, {%0}, {%1}, {%0, %1}", "sm_80"),
+        ("wgmma.mma_async.sync.aligned.m64n8k256.s32.b1.b1.and.popc", "{%0, %1, %0, %1}, {%0, %1, %0, %1}, %2, 1", "sm_90a"),
+        ("tcgen05.wait::ld.sync.aligned", "", "sm_100a"),
+    ],
+)  # fmt: skip
+def test_what_does_not_run_is_named_with_its_line(opcode, operands, arch):
+    operands = operands.replace("{%0, %1, %0, %1}, {%0", "{%0, %1, %3, %4}, {%0")
+    source = f"""extern "C" __global__ void k(unsigned* y) {{
+  unsigned a = y[0], b = y[1], c = y[2], d = y[3];
+  unsigned long long matrix = a;
+  asm volatile("{opcode} {operands};" : "+r"(a), "+r"(b), "+l"(matrix), "+r"(c), "+r"(d));
+  y[0] = a + b + c + d + (unsigned)matrix;
+}}"""
+    arguments = [Argument("y", Direction.INOUT, np.ones(4, np.uint32))]
+    result = Program.from_cuda(source, arch=arch).launch(LaunchConfig(Dim3(1), Dim3(128)), arguments)
+    (finding,) = result.diagnostics
+    assert result.status is Status.NOT_SUPPORTED
+    assert (finding.check, finding.line) == ("ptx.unsupported", 4) and opcode in finding.message
