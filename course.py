@@ -27,7 +27,7 @@ STATE = ROOT / ".course"
 STAMP = VENV / "warpwise.json"
 LOG = STATE / "install.log"
 OLDEST_PYTHON = (3, 11)
-CLASS_COMMANDS = ("grade", "collect", "export", "serve")
+CLASS_COMMANDS = ("grade", "export", "mark", "replay", "similar", "statistics", "collect", "serve")
 
 USAGE = """usage: python3 course.py learn [LESSON] [--no-browser] [--port N]   open the course
        python3 course.py test [pytest arguments]                   prove the project

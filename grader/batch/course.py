@@ -16,7 +16,7 @@ from grader.pipeline import versions
 from grader.stores.sql_store import SqlStore
 from grader.thresholds import thresholds_of, with_thresholds
 
-__all__ = ["Course", "class_of_store", "find_class", "frozen_rows", "open_course"]
+__all__ = ["Course", "class_of_store", "find_class", "freeze_today", "frozen_rows", "open_course"]
 
 NAME = "class.toml"
 
@@ -99,6 +99,18 @@ def frozen_rows(store: SqlStore, class_file: ClassFile) -> dict[str, Exercise]:
     frozen = store.frozen()
     rows = {row.id: row for row in known_exercises(class_file.packs)}
     return {name: with_thresholds(row, frozen[name][1]) if name in frozen else row for name, row in rows.items()}
+
+
+def freeze_today(store: SqlStore, class_file: ClassFile) -> list[str]:
+    """Freezes what every exercise asks for today; returns the ids of those that asked for something else before."""
+    before = store.frozen()
+    changed = []
+    for row in known_exercises(class_file.packs):
+        digest, data = thresholds_of(row)
+        if before.get(row.id, ("",))[0] != digest:
+            store.freeze(row.id, digest, data, renew=True)
+            changed.append(row.id)
+    return changed
 
 
 def open_course(store: SqlStore, class_file: ClassFile, device: str) -> Course:

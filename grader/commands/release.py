@@ -18,6 +18,7 @@ def add(commands: argparse._SubParsersAction) -> None:
     parser = commands.add_parser("release", help="derive lessons from solutions, bundle them, merge a student's lesson")
     parser.add_argument("--check", action="store_true", help="write nothing; fail where something differs")
     parser.add_argument("--bundle", metavar="FILE.zip", help="also write what students get")
+    parser.add_argument("--db", metavar="URL", help="also freeze in a class's store what each exercise asks for today")
     parser.add_argument("--key", metavar="FILE", help="the key that opens the bundle's references; FILE.zip.key by default")
     parser.add_argument("--opens", metavar="DATE", help="a day from which they open without the key, such as 2026-12-24")
     parser.add_argument("--merge", nargs=2, metavar=("OLD.py", "NEW.py"), help="the new lesson with the old one's answers")
@@ -60,7 +61,21 @@ def _release(arguments: argparse.Namespace, out: Output) -> Status:
         out.emit({"path": name, "what": "written"})
         out.say(f"wrote {name}")
     out.say(f"{len(release.files)} derived files are up to date")
+    if arguments.db:
+        _freeze(arguments.db, out)
     return _bundle(arguments, out) if arguments.bundle else Status.PASSED
+
+
+def _freeze(url: str, out: Output) -> None:
+    """Holds the class to today's thresholds, whatever a later version of the course asks for."""
+    from grader.batch.course import class_of_store, freeze_today
+    from grader.commands.storing import opened_store
+
+    with opened_store(url) as store:
+        changed = freeze_today(store, class_of_store(store))
+    for exercise_id in changed:
+        out.emit({"exercise_id": exercise_id, "what": "frozen"})
+    out.say(f"{url}: the thresholds of {len(changed)} exercises are new; `grade --dry-run` says whose score that changes")
 
 
 def _bundle(arguments: argparse.Namespace, out: Output) -> Status:

@@ -191,3 +191,9 @@ def test_similar_answers_are_listed_for_the_instructor(command, folder, quick):
     assert status == Status.PASSED
     assert [(row["first"], row["second"], row["is_same"]) for row in rows] == [("ann", "cy", True)]
     assert command("similar", "--exercise", "selftest.none")[0] == Status.USAGE
+
+
+def test_a_release_freezes_what_exercises_ask_for(command, folder, quick):
+    status, rows = command("release")
+    assert status == Status.PASSED and MAP in {row.get("exercise_id") for row in rows}
+    assert not [row for row in command("release")[1] if row.get("what") == "frozen"]

@@ -171,3 +171,5 @@ def test_frozen_thresholds_outlive_a_newer_course(store, folder, monkeypatch):
     monkeypatch.setattr(course, "known_exercises", lambda packs=(): dearer)
     assert entries(store, folder)["ann"].max_score == 1.0
     assert course.open_course(store, course.find_class(None, folder), "simulator").rows["selftest.map"].points == 1.0
+    assert course.freeze_today(store, course.find_class(None, folder)) == ["selftest.map"]
+    assert entries(store, folder)["ann"].max_score == 5.0
