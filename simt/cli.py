@@ -11,7 +11,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 NOT_SUPPORTED, INTERNAL_FAILURE, INTERRUPTED = 3, 5, 130
+Command = Callable[[argparse.Namespace], int]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -55,10 +56,28 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--sarif", type=Path, metavar="FILE", help="write the findings there as SARIF 2.1.0")
     run.add_argument("--trace", type=_warp, metavar="BLOCK:WARP", help="follow one warp, such as 0:1 or 2,0,0:3")
     run.add_argument("--trace-out", type=Path, metavar="FILE.json", help="where its steps go; trace.json when left out")
-    run.set_defaults(run=_run)
+    run.set_defaults(run=_guarded(_run_and_print))
+    _add_estimates(commands)
     coverage = commands.add_parser("coverage", help="the table of PTX instructions: what runs, what does not")
     coverage.set_defaults(run=_coverage)
     return parser
+
+
+def _add_estimates(commands: argparse._SubParsersAction) -> None:
+    """`estimate` and `compare`."""
+    estimate = commands.add_parser("estimate", help="time of a kernel at full size on a GPU, from a sample of its blocks")
+    estimate.add_argument("kernel", type=Path, metavar="KERNEL.cu|.ptx")
+    estimate.add_argument("--launch", type=Path, required=True, metavar="LAUNCH.toml", help="grid, block and arguments")
+    estimate.add_argument("--gpu", required=True, help="a product such as h200, a100-80 or t4")
+    estimate.add_argument("--json", action="store_true", help="print JSON instead of text")
+    estimate.set_defaults(run=_guarded(_estimate))
+    compare = commands.add_parser("compare", help="counters of two runs; exit status 1 on a regression")
+    compare.add_argument("before", type=Path, metavar="A.json", help="what `simt run --json` printed before")
+    compare.add_argument("after", type=Path, metavar="B.json", help="and now")
+    compare.add_argument("--fail-on", action="append", default=[], metavar="COUNTER>+PERCENT%",
+                         help="what is a regression, such as 'global_load_sectors>+2%%'; may be given again")  # fmt: skip
+    compare.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    compare.set_defaults(run=_guarded(_compare))
 
 
 def _checks(text: str) -> frozenset[str]:
@@ -77,25 +96,45 @@ def _threads(text: str) -> int:
     return int(text)
 
 
-def _run(arguments: argparse.Namespace) -> int:
-    try:
-        return _run_and_print(arguments)
-    except BrokenPipeError:
-        raise
-    except Exception as error:
-        import traceback
+def _guarded(command: Command) -> Command:
+    """The command, with what it did not foresee told in words and by the exit status."""
 
-        from simt.nvrtc import CompilerMissing
+    def run(arguments: argparse.Namespace) -> int:
+        try:
+            return command(arguments)
+        except BrokenPipeError:
+            raise
+        except Exception as error:
+            return _failed(error, arguments.json)
 
-        missing = isinstance(error, CompilerMissing)
-        if not missing:
-            traceback.print_exc()
-        message = str(error) if missing else f"simt failed: {type(error).__name__}: {error}. Please report it with both files"
-        print(message, file=sys.stderr)
-        if arguments.json:
-            status = "not_supported" if missing else "failed"
-            print(json.dumps({"status": status, "message": message}))
-        return NOT_SUPPORTED if missing else INTERNAL_FAILURE
+    return run
+
+
+def _failed(error: Exception, as_json: bool) -> int:
+    import traceback
+
+    from simt.nvrtc import CompilerMissing
+
+    missing = isinstance(error, CompilerMissing)
+    if not missing:
+        traceback.print_exception(error)
+    message = str(error) if missing else f"simt failed: {type(error).__name__}: {error}. Please report it with both files"
+    print(message, file=sys.stderr)
+    if as_json:
+        print(json.dumps({"status": "not_supported" if missing else "failed", "message": message}))
+    return NOT_SUPPORTED if missing else INTERNAL_FAILURE
+
+
+def _estimate(arguments: argparse.Namespace) -> int:
+    from simt.cli_estimate import run_estimate
+
+    return run_estimate(arguments.kernel, arguments.launch, arguments.gpu, arguments.json)
+
+
+def _compare(arguments: argparse.Namespace) -> int:
+    from simt.cli_compare import run_compare
+
+    return run_compare(arguments.before, arguments.after, arguments.fail_on, arguments.json)
 
 
 def _run_and_print(arguments: argparse.Namespace) -> int:

@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -38,8 +38,11 @@ from simt.tensor_map import backing_arguments
 from simt.warp_trace import WarpRequest, WarpTrace
 
 if TYPE_CHECKING:
+    from simt.codegen.plan import Plan
+    from simt.gpus import Gpu
     from simt.nvrtc import Build
     from simt.nvrtc_log import KernelResources
+    from simt.runner.estimating import LaunchEstimate
 
 __all__ = ["BuildFailed", "Program"]
 
@@ -154,9 +157,7 @@ class Program:
             return _ended(Status.NOT_SUPPORTED, (*refused, self._unsupported(error)), config, checks)
         except PtxSyntaxError as error:
             return _ended(Status.BUILD_FAILED, (*refused, _unreadable(error)), config, checks)
-        shared = kernel.plan.dynamic_shared_offset + config.shared_bytes
-        if not config.shared_bytes:
-            shared = kernel.plan.static_shared_bytes
+        shared = _shared_bytes(kernel.plan, config)
         translate, before = time.perf_counter() - started, kernel.seconds
         raw = run(
             kernel, tuple(config.grid), tuple(config.block), shared, arguments, checks=check_bits(checks, want_writers),
@@ -186,6 +187,29 @@ class Program:
             raise ValueError("; ".join(found.message for found in result.diagnostics) or str(result.status))
         return result.warp_trace
 
+    def estimates(
+        self, config: LaunchConfig, arguments: Sequence[Argument], gpus: Iterable[Gpu], *, quick: bool = False,
+        constants: Mapping[str, bytes] | None = None, budget: Budget = DEFAULT_BUDGET,
+    ) -> tuple[tuple[Diagnostic, ...], tuple[LaunchEstimate, ...]]:  # fmt: skip
+        """(why the launch is refused, its estimated time on each GPU): the second is empty when an error is among the first.
+
+        A few blocks run and work in the arguments' own arrays. `quick` samples less of them.
+
+        Raises:
+            Unsupported: an instruction that simt does not run.
+        """
+        from simt.runner.estimating import FULL, QUICK, estimate_launch
+
+        refused = self._refusals(config, arguments, budget)
+        if any(d.severity is Severity.ERROR for d in refused):
+            return refused, ()
+        kernel = self._kernel(config)
+        registers = self.resources.registers if self.resources else None
+        return refused, estimate_launch(
+            kernel, config, _shared_bytes(kernel.plan, config), registers, arguments, gpus, QUICK if quick else FULL,
+            dict(constants or {}),
+        )  # fmt: skip
+
     def _refusals(self, config: LaunchConfig, arguments: Sequence[Argument], budget: Budget) -> tuple[Diagnostic, ...]:
         resources = self.resources
         static = resources.static_shared_bytes if resources else 0
@@ -212,6 +236,11 @@ class Program:
             "ptx.unsupported", f"simt does not run this: {error}{where}", line=line,
             help="docs/ptx_coverage.md lists what runs; a GPU runs the rest",
         )
+
+
+def _shared_bytes(plan: Plan, config: LaunchConfig) -> int:
+    """Of a block, static and dynamic."""
+    return plan.dynamic_shared_offset + config.shared_bytes if config.shared_bytes else plan.static_shared_bytes
 
 
 def _promise(function: Function, config: LaunchConfig) -> tuple[Diagnostic, ...]:
