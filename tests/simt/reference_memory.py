@@ -6,7 +6,7 @@ counted with sets. An access outside every buffer, or misaligned, reads 0xFF byt
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,7 +17,7 @@ __all__ = ["LOCAL_BASE", "PARAM_BASE", "SHARED_BASE", "Memory", "lanes_of"]
 SHARED_BASE, LOCAL_BASE, PARAM_BASE, GLOBAL_BASE = 1 << 45, 1 << 46, 1 << 47, 1 << 52
 WINDOW = 1 << 32
 STEP = 1 << 34  # from one buffer to the next
-SECTOR, LINE, BANKS, WORD = 32, 128, 32, 4
+SECTOR, BANKS, WORD = 32, 32, 4
 
 
 def lanes_of(mask: np.ndarray) -> list[int]:
@@ -169,16 +169,11 @@ def _ways(at: dict[int, int], words: int) -> int:
 
 
 def atomic_sectors(at: dict[int, int]) -> int:
-    """Lanes of a 128-byte line go in passes, a new one at each address met again; each pass touches its sectors."""
-    total = 0
-    passes: dict[int, set[int]] = defaultdict(set)
+    """Of each sector, how often its most wanted word is wanted: lanes on one word go one after another."""
+    wanted: dict[int, Counter[int]] = defaultdict(Counter)
     for address in at.values():
-        seen = passes[address // LINE]
-        if address in seen:
-            seen.clear()
-        total += all(other // SECTOR != address // SECTOR for other in seen)
-        seen.add(address)
-    return total
+        wanted[address // SECTOR][address] += 1
+    return sum(max(words.values()) for words in wanted.values())
 
 
 def atomic_wavefronts(addresses, n_bytes: int) -> int:
