@@ -13,6 +13,7 @@ import pytest
 from simt.cli import _parser
 from simt.cli_run import EXIT
 from simt.launch_file import ARGUMENT_KEYS, FILE_KEYS
+from simt.launch_maps import MAP_KEYS
 from simt.launch_values import DTYPES, INITS
 from simt.warp_trace import WarpTrace
 
@@ -31,6 +32,9 @@ STATUS = {
     "python -m simt run saxpy.cu --launch saxpy.toml --suppress accepted.toml": 0,
     "python -m simt run saxpy.cu --launch saxpy.toml --sarif simt.sarif": 1,
     "python -m simt run saxpy.cu --launch saxpy.toml --trace 3:7 --trace-out warp.json": 1,
+    "python -m simt run saxpy.cu --launch saxpy.toml --json > before.json": 1,
+    "python -m simt compare before.json before.json --fail-on 'global_load_sectors>+2%'": 0,
+    "python -m simt estimate saxpy.cu --launch saxpy.toml --gpu h200": 0,
 }
 ELSEWHERE = {"pip install '.[simt]'": "tests/test_install.py"}
 
@@ -57,7 +61,10 @@ def test_every_command_of_the_page_is_tried():
 
 @pytest.mark.parametrize("command", STATUS)
 def test_a_command_ends_as_the_page_says(command, folder):
-    done = run(shlex.split(command)[1:], folder)
+    plain, _, target = command.partition(" > ")
+    done = run(shlex.split(plain)[1:], folder)
+    if target:
+        (folder / target).write_text(done.stdout)
     assert done.returncode == STATUS[command], done.stdout + done.stderr
     assert "Traceback" not in done.stderr
 
@@ -99,7 +106,7 @@ def test_an_unused_entry_is_said(folder):
 
 
 def test_tables_name_every_key_option_and_status():
-    for name in (*FILE_KEYS, *ARGUMENT_KEYS):
+    for name in (*FILE_KEYS, *ARGUMENT_KEYS, *MAP_KEYS):
         assert re.search(rf"`\[*{name}\]*`", PAGE), name
     for name in ("zeros", "ones", "iota", "poison", "normal:SEED", "uniform:SEED", "randint:SEED:LOW:HIGH", "file:PATH.npy"):
         assert name in INITS and f"`{name}`" in PAGE
