@@ -21,7 +21,7 @@ import numpy as np
 
 from grader.devices.base import CASE_BUDGET, Device, DeviceLost, DeviceMissing
 from grader.devices.checked import Checked
-from grader.model import Compiled, RunResult, TimedKernel, TimingPair, TimingPlan
+from grader.model import Compiled, RunResult, TimedKernel, Timing, TimingPair, TimingPlan
 from grader.worker.cpus import cpu_slots
 from grader.worker.wire import Launch, WireProblem, pack_launch, unpack_failure, unpack_result, unpack_trace
 from simt.cpus import available_cpus
@@ -129,15 +129,15 @@ class WorkerDevice:
             answer = self._ask((b"run", *pack_launch(launch)), budget.seconds + SPARE_SECONDS, _answer_bytes(arguments))
             return self._checked(lambda parts: unpack_result(parts, arguments), answer)
 
-    def time(self, pair: TimingPair, plan: TimingPlan) -> Trace | None:
-        """The child's round, which no other timing on the same GPU runs beside.
+    def time(self, pair: TimingPair, plan: TimingPlan) -> Trace | Timing | None:
+        """The child's round or estimate, which no other timing on the same GPU runs beside.
 
         Raises:
             DeviceLost: the child ended or took too long.
             GpuBusy: the GPU could not be had for this alone.
             WorkerFailed: its own code failed.
         """
-        if "timing" not in self.capabilities:
+        if not self.capabilities & {"timing", "estimates"}:
             return None
         from grader.timing.lock import exclusive
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grader.model_runs import Compiled, Resources, RunResult
+from grader.model_timing import Basis, Timing
 from simt.counters import Counters
 from simt.diagnostics import CATALOGUE, Diagnostic, Severity
 from simt.events import Argument, Budget, Direction, LaunchResult, Status
@@ -43,6 +44,7 @@ MAX_DIAGNOSTICS = 1000
 MAX_TEXT = 4000  # characters of a message
 MAX_PRINTED = 128 << 10  # characters; the simulator itself keeps half as many
 MAX_HEADER_BYTES = 16 << 20  # a thousand findings and the counters of 64 KiB of text stay far below
+ESTIMATE = ("baseline_ns", "student_ns", "device")
 TRACE_PLAIN = ("device", "driver", "uuid", "copies", "seed", "l2_bytes", "peak_bandwidth")
 SERIES = ("baseline_ns", "student_ns", "baseline_mhz", "student_mhz", "floor_ns")
 
@@ -189,10 +191,12 @@ def _restrided(array: np.ndarray, strides: list[int] | None) -> np.ndarray:
     return moved
 
 
-def pack_trace(trace: Trace | None) -> Message:
-    """A round, or that there is none."""
+def pack_trace(trace: Trace | Timing | None) -> Message:
+    """A round, an estimate in its place, or that there is neither."""
     if trace is None:
         return (b"null", b"")
+    if isinstance(trace, Timing):
+        return (json.dumps({"estimate": [getattr(trace, name) for name in ESTIMATE]}).encode(), b"")
     arrays = _Arrays()
     header: dict[str, object] = {name: arrays.add(getattr(trace, name)) for name in SERIES}
     header |= {name: getattr(trace, name) for name in TRACE_PLAIN}
@@ -205,17 +209,27 @@ def pack_trace(trace: Trace | None) -> Message:
     return arrays.packed(header)
 
 
-def unpack_trace(message: Message) -> Trace | None:
-    """The round in a child's message.
+def unpack_trace(message: Message) -> Trace | Timing | None:
+    """The round or the estimate in a child's message.
 
     Raises:
         WireProblem: it is none, or its times are not finite and positive.
     """
     try:
         header = _header(message[0])
+        if header is not None and "estimate" in header:
+            return _estimate(*header["estimate"])
         return None if header is None else _trace(header, _arrays(header, message[1]))
     except NONSENSE as error:
         raise _nonsense(error) from None
+
+
+def _estimate(baseline_ns: float, student_ns: float, device: str) -> Timing:
+    baseline, student = float(baseline_ns), float(student_ns)
+    if not (0 < baseline < math.inf and 0 < student < math.inf):
+        raise WireProblem(f"an estimate of {baseline} and {student} ns")
+    ratio = baseline / student
+    return Timing(ratio, ratio, ratio, baseline, student, Basis.ESTIMATED, str(device)[:100])
 
 
 def _trace(header: dict, arrays: Sequence[np.ndarray]) -> Trace:

@@ -5,7 +5,7 @@ import pytest
 
 from grader.compile import compile_text
 from grader.devices import Device, DeviceMissing, choose
-from grader.model import Role, TimedKernel, TimingPair, TimingPlan
+from grader.model import Basis, Role, TimedKernel, TimingPair, TimingPlan
 from grader.timing.tools import tools_for
 from simt.events import Argument, Direction, Status
 from simt.launch import Dim3, LaunchConfig
@@ -202,6 +202,8 @@ def test_a_device_times_a_pair_or_says_that_it_cannot(device):
     if "timing" in device.capabilities:
         assert trace.log_ratios.size == 20 and len(trace.floor_ns) == 3 and trace.findings == ()
         assert {launch.outputs["y"].shape for launch in trace.checked} == {x.shape}
+    elif "estimates" in device.capabilities:
+        assert trace.basis is Basis.ESTIMATED and trace.ratio == 1.0 and trace.student_ns > 1000
     else:
         assert trace is None
 

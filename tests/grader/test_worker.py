@@ -16,7 +16,7 @@ import pytest
 from grader.compile import compile_text
 from grader.devices import CASE_BUDGET, DeviceLost, DeviceMissing
 from grader.devices.checked import Checked
-from grader.model import Compiled, Resources
+from grader.model import Basis, Compiled, Resources, Timing
 from grader.timing.trace import CheckedLaunch, Surroundings, Trace
 from grader.worker import cpus
 from grader.worker.host import WorkerDevice, WorkerFailed, fresh_device
@@ -119,6 +119,13 @@ def test_a_round_survives_the_wire():
     assert unpack_trace(pack_trace(None)) is None
 
 
+def test_an_estimate_survives_the_wire():
+    estimate = Timing(2.0, 2.0, 2.0, 100.0, 50.0, Basis.ESTIMATED, "some GPU")
+    assert unpack_trace(pack_trace(estimate)) == estimate
+    with pytest.raises(WireProblem):
+        unpack_trace(pack_trace(replace(estimate, student_ns=0.0)))
+
+
 @pytest.mark.parametrize("times", [[1.0, -1.0, 1.0, 1.0], [1.0, np.nan, 1.0, 1.0], [1.0, np.inf, 1.0, 1.0], [1.0]])
 def test_times_that_cannot_be_are_refused(times):
     with pytest.raises(WireProblem):
@@ -165,6 +172,17 @@ def test_bytes_that_are_no_round_are_refused(text):
 
 def test_a_worker_says_how_it_is_confined(worker):
     assert "process" in worker.layers
+
+
+def test_a_worker_keeps_the_engines_machine_code_for_the_next_one(tmp_path, monkeypatch, copy):
+    monkeypatch.setenv("WARPWISE_CACHE", str(tmp_path))
+    device = WorkerDevice("simulator")
+    try:
+        device.start()
+        assert len(list((tmp_path / "runtime").glob("*.o"))) == 1  # before any job: a confined worker writes nothing
+        assert device.run(copy, CONFIG, ARGUMENTS).status is Status.OK
+    finally:
+        device.close()
 
 
 def test_a_killed_worker_is_replaced_for_the_next_job(worker, copy):
