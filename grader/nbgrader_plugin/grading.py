@@ -21,6 +21,7 @@ from traitlets import Unicode
 
 from grader.exercises import exercise
 from grader.model import GoalState, Report, Submission, Unreadable, Verdict
+from grader.nbgrader_plugin.judging import judged
 from grader.notebook import read_notebook_bytes
 from grader.release.jupyter_edition import SPEED
 
@@ -49,6 +50,9 @@ class GradeAnswers(NbGraderPreprocessor):
     """One verdict card and one number for each test cell."""
 
     device = Unicode("simulator", help="Where kernels run: simulator or cuda.").tag(config=True)
+    db = Unicode("", help="Store of `grader grade`, whose verdicts are taken over; new ones are kept there.").tag(
+        config=True
+    )
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
         """The notebook with the output of every test cell put in; nothing of it is run.
@@ -74,21 +78,10 @@ class GradeAnswers(NbGraderPreprocessor):
 
     def reports(self, nb: NotebookNode, name: str, tests) -> dict[str, tuple[Report, Submission | Unreadable]]:
         """Exercise id → its report and the answer that it is about; all of one notebook by one worker of its own."""
-        from grader.pipeline import grade, unreadable_report
-        from grader.worker.host import fresh_device
-
         rows = [exercise(exercise_id) for exercise_id in dict.fromkeys(test.exercise_id for test in tests)]
         answers = read_notebook_bytes(nbformat.writes(nb).encode(), name, rows).answers
-        found: dict[str, tuple[Report, Submission | Unreadable]] = {}
-        with fresh_device(self.device) as device:
-            for row in rows:
-                answer = answers[row.id]
-                if isinstance(answer, Unreadable):
-                    report = unreadable_report(answer, row)
-                else:
-                    report = grade(answer, row, device, fresh=True)
-                found[row.id] = (_certain(report), answer)
-        return found
+        reports = judged(rows, answers, self.device, self.db)
+        return {row.id: (_certain(reports[row.id]), answers[row.id]) for row in rows}
 
     def output(self, test: GradedCell, report: Report, answer: Submission | Unreadable, earned: float) -> NotebookNode:
         """The output of a test cell: a finite number from 0 to its points, and the verdict card."""

@@ -101,6 +101,14 @@ def test_killed_worker_never_gives_marks(monkeypatch):
     assert score_of(TEST, reports["hello.double_it"][0]) == 0
 
 
+def test_verdicts_come_from_the_store_and_new_ones_are_kept(tmp_path, monkeypatch):
+    store = f"sqlite:///{tmp_path}/class.db"
+    first = GradeAnswers(db=store).reports(notebook(cell(RIGHT)), "00_start_here.ipynb", [TEST])
+    monkeypatch.setattr("grader.nbgrader_plugin.judging.do", lambda task: pytest.fail("was judged again"))
+    second = GradeAnswers(db=store).reports(notebook(cell(RIGHT)), "00_start_here.ipynb", [TEST])
+    assert first == second and score_of(TEST, second["hello.double_it"][0]) == 1
+
+
 def test_two_test_cells_of_one_name_are_refused():
     facts = {"grade": True, "grade_id": "check", "locked": True}
     with pytest.raises(NotGraded, match="twice"):
