@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +19,7 @@ import numpy as np
 from simt.arch import arch as arch_of
 from simt.codegen.plan import make_plan
 from simt.codegen.prepare import Unsupported
+from simt.codegen.runtime import runtime
 from simt.counters import Counters
 from simt.diagnostics import Diagnostic, Severity, diagnose
 from simt.events import ALL_CHECKS, Argument, Budget, Direction, LaunchResult, Status
@@ -44,7 +46,7 @@ if TYPE_CHECKING:
     from simt.nvrtc_log import KernelResources
     from simt.runner.estimating import LaunchEstimate
 
-__all__ = ["BuildFailed", "Program"]
+__all__ = ["BuildFailed", "Program", "load_runtime"]
 
 
 DEFAULT_BUDGET = Budget()
@@ -225,7 +227,7 @@ class Program:
         if (shape, followed) not in self._kernels:
             plan = make_plan(self.module, self.kernel, shape, self.file_name)
             plan.steps = {} if followed else None
-            self._kernels[shape, followed] = Kernel(plan, cache_folder() / "runtime")
+            self._kernels[shape, followed] = Kernel(plan, _runtime_folder())
         return self._kernels[shape, followed]
 
     def _unsupported(self, error: Unsupported) -> Diagnostic:
@@ -257,6 +259,15 @@ def _promise(function: Function, config: LaunchConfig) -> tuple[Diagnostic, ...]
             help=f"launch at most {most} threads a block, or raise the bound",
         ),
     )
+
+
+def _runtime_folder() -> Path:
+    return cache_folder() / "runtime"
+
+
+def load_runtime() -> None:
+    """Loads the engine's machine code, made and kept where the cache has none: before a process may no longer write."""
+    runtime(_runtime_folder())
 
 
 def _module(ptx: str, kernel: str | None, source: str, build: Build | None) -> tuple[Module, str]:
