@@ -130,13 +130,12 @@ def _variables(module, policy: frozenset[str]) -> Iterator[Diagnostic]:
             yield _finding(
                 f"{total} bytes of {space} variables, more than {most}", "use the buffers that are passed in"
             )
-    for function in module.functions.values():
-        total = sum(variable.n_bytes for variable in function.variables if variable.space == "local")
-        if total > MAX_LOCAL_BYTES:
-            yield _finding(
-                f"{total} bytes of local arrays a thread, more than {MAX_LOCAL_BYTES}",
-                "a GPU reserves them for every resident thread: keep arrays in shared memory or in a buffer",
-            )
+    local = sum(v.n_bytes for function in module.functions.values() for v in function.variables if v.space == "local")
+    if local > MAX_LOCAL_BYTES:
+        yield _finding(
+            f"{local} bytes of local arrays a thread, more than {MAX_LOCAL_BYTES}",
+            "a GPU reserves them for every resident thread: keep arrays in shared memory or in a buffer",
+        )
     if "device_globals" in policy:
         return
     written = written_globals(module, EXTERNAL)
