@@ -124,20 +124,37 @@ def _one(part: str, out: Path, seconds: float) -> None:
 
 
 def _gather(work: Path, out: Path) -> None:
-    """Puts all parts so far into one file, and all traces into another."""
+    """Puts all parts so far into one file, all traces into another, and what tools said word for word into a third."""
     found = {
         part: json.loads((work / f"{part}.json").read_text()) for part in PARTS if (work / f"{part}.json").exists()
     }
+    said = found.get("profiler", {}).pop("said", None)
+    if said:
+        (out / "tools_said.json").write_text(json.dumps(said, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     for name, names in (("timing", [part for part in PARTS if part not in ALONE]), *((part, [part]) for part in ALONE)):
         parts = {part: found[part] for part in names if part in found}
         if parts:
-            (out / f"{name}.json").write_text(json.dumps(parts, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+            (out / f"{name}.json").write_text(_text(parts), encoding="utf-8")
     traces = {}
     for path in sorted(work.glob("*.npz")):
         with np.load(path) as arrays:
             traces |= {f"{path.stem}.{name}": arrays[name] for name in arrays.files}
     if traces:
         np.savez_compressed(out / "timing_traces.npz", **traces)
+
+
+def _text(value: object, depth: int = 0) -> str:
+    """JSON with a line for each row of a list and each entry of the upper levels: readable, and short in a difference."""
+    if depth < 3 and isinstance(value, (dict, list)) and value:
+        entries = (
+            [f"{json.dumps(k)}: {_text(v, depth + 1)}" for k, v in value.items()]
+            if isinstance(value, dict)
+            else [json.dumps(row, ensure_ascii=False) for row in value]
+        )
+        lines = ",\n".join(" " * (depth + 1) + entry for entry in entries)
+        opening, closing = "{}" if isinstance(value, dict) else "[]"
+        return f"{opening}\n{lines}\n{' ' * depth}{closing}" + ("\n" if depth == 0 else "")
+    return json.dumps(value, ensure_ascii=False)
 
 
 if __name__ == "__main__":

@@ -51,7 +51,7 @@ def machine(end: float) -> dict:
 
     device = choose("cuda")
     try:
-        nvml = [{"facts": asdict(gpu.facts()), "now": asdict(gpu.surroundings())} for gpu in gpus()]
+        nvml = [{"facts": asdict(gpu.facts()) | {"uuid": ""}, "now": asdict(gpu.surroundings())} for gpu in gpus()]
     except NvmlMissing as missing:
         nvml = [{"missing": str(missing)}]
     return {

@@ -75,7 +75,28 @@ def _recorded_cpu(rng, n):
     return series[start : start + 2 * n].reshape(n, 2)
 
 
-RECORDED: dict[str, Noise] = {"loaded CPU": _recorded_cpu}
+@cache
+def _h200(part: str) -> np.ndarray:
+    """(runs, pairs, 2) factors of equal copies, as an H200 took for them."""
+    with np.load(GOLDEN / "h200" / "timing_traces.npz") as arrays:
+        times = arrays[f"{part}.copy"].astype(np.float64).transpose(0, 2, 1)
+    return times / np.median(times)
+
+
+def _recorded_h200(part: str) -> Noise:
+    def noise(rng, n):
+        """Pairs of all runs, drawn anew."""
+        pairs = _h200(part).reshape(-1, 2)
+        return pairs[rng.integers(0, len(pairs), n)]
+
+    return noise
+
+
+RECORDED: dict[str, Noise] = {
+    "loaded CPU": _recorded_cpu,
+    "H200 idle": _recorded_h200("aa_idle"),
+    "H200 beside a neighbour": _recorded_h200("aa_neighbour"),
+}
 NOISES = SYNTHETIC | RECORDED
 
 
