@@ -40,6 +40,9 @@ KERNELS = {
         int i = blockIdx.x * blockDim.x + threadIdx.x;
         if (i <= n) y[i] = 1.0f;
     }""",
+    "peek": """extern "C" __global__ void peek(const float* x, float* y, int offset) {
+        y[threadIdx.x] = 1.0f + 0.0f * x[(int)threadIdx.x + offset];
+    }""",
     "trap": 'extern "C" __global__ void trap(float* y, int n) { if (n) __trap(); y[0] = n; }',
 }
 
@@ -185,6 +188,21 @@ def test_a_write_past_the_end_is_found_and_hurts_nobody(device):
         assert result.status is Status.FINDINGS
         assert {finding.check for finding in result.diagnostics} == {"memcheck.global.write-oob"}
         assert (result.outputs["y"] == 1).all()
+
+
+@pytest.mark.parametrize("offset", [64, -64, 200_000, -200_000])
+def test_what_is_read_outside_a_buffer_is_nan(device, offset):
+    """Times zero it is still NaN, so that no comparison passes; the guards are 2^20 bytes wide."""
+    if real(device):
+        x = inputs(64)
+        arguments = (
+            Argument("x", Direction.IN, x), Argument("y", Direction.OUT, np.zeros_like(x)),
+            Argument("offset", Direction.SCALAR, np.int32(offset)),
+        )  # fmt: skip
+        result = device.run(build(device, "peek"), LaunchConfig(Dim3(1), Dim3(64)), arguments)
+        assert np.isnan(result.outputs["y"]).all()
+        if "checks" in device.capabilities:
+            assert "memcheck.global.read-oob" in {finding.check for finding in result.diagnostics}
 
 
 def test_a_trap_ends_the_launch_and_the_next_one_runs(device):
