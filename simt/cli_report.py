@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,6 @@ from simt.suppress import Suppressed
 
 __all__ = ["digest", "report_json", "report_text", "write_outputs"]
 
-MODEL_REASON = "no estimate of time is made for a run; it needs a sample at full size"
 _WORDS = {
     Status.OK: "clean",
     Status.FINDINGS: "findings",
@@ -54,7 +54,11 @@ def write_outputs(report: RunReport, folder: Path) -> dict[str, Path]:
 
 def report_json(report: RunReport, paths: Mapping[str, Path]) -> dict:
     """The report as plain dicts; `resources` at the top are those of the first launch."""
+    from simt.cli_model import model_json, moved_bytes
+
     launches = [_launch_json(run) for run in report.runs]
+    model, reason = model_json(report)
+    counters = replace(report.counters, **moved_bytes(model, report.arch))
     return {
         "status": str(report.status),
         "file": report.file_name,
@@ -65,13 +69,13 @@ def report_json(report: RunReport, paths: Mapping[str, Path]) -> dict:
         "checks": sorted(report.checks),
         "checks_off": sorted(ALL_CHECKS - report.checks),
         "outputs": {name: _output_json(array, paths.get(name)) for name, array in report.outputs.items()},
-        "counters": _counters_json(report.counters, report.by_line),
+        "counters": _counters_json(counters, report.by_line),
         "diagnostics": [found.to_json() for found in report.diagnostics],
         "suppressed": [row.finding.to_json() | {"reason": row.entry.reason} for row in report.suppressed],
         "resources": launches[0]["resources"] if launches else None,
         "launches": launches,
-        "model": None,
-        "model_reason": MODEL_REASON,
+        "model": model,
+        "model_reason": reason,
         "seconds": report.seconds,
         "printed": report.printed,
     }

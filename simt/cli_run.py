@@ -63,11 +63,13 @@ class RunOptions:
 
 @dataclass(frozen=True, slots=True)
 class LaunchRun:
-    """One launch: the program it ran, as it was asked for, and what it gave."""
+    """One launch: the program it ran, as it was asked for, what it gave, and what it was given."""
 
     program: Program
     spec: LaunchSpec
     result: LaunchResult
+    arguments: tuple[Argument, ...] = ()
+    constants: dict[str, bytes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,14 +205,15 @@ class _Runner:
         program = self._program(spec)
         self._check_memory()
         arguments = [self._argument(self.file.arguments[name], spec) for name in spec.arguments]
+        constants = constants_of(program, self.file.constants)
         result = program.launch(
             spec.config, arguments, checks=self.options.checks, budget=self.options.budget, threads=self.options.threads,
-            constants=constants_of(program, self.file.constants), steps=self._steps(spec),
+            constants=constants, steps=self._steps(spec),
         )  # fmt: skip
         for name in ("translate", "run"):
             self.seconds[name] += result.seconds.get(name, 0.0)
         self._keep(number, spec, program, result)
-        return LaunchRun(program, spec, result)
+        return LaunchRun(program, spec, result, tuple(arguments), constants)
 
     def _steps(self, spec: LaunchSpec) -> WarpRequest | None:
         """The warp to follow; raises `LaunchFileError` for one that the launch does not have."""

@@ -39,6 +39,8 @@ class Caches(Record):
     counts: Ptr[u64]
     access: Ptr[i32]
     n_bytes: Ptr[i32]
+    used: Ptr[Ptr[Line]]  # lines of L2 that hold something
+    n_used: i64
     dram_read: i64  # sectors
     dram_written: i64
     dram_filled: i64
@@ -87,6 +89,9 @@ def take_l2(caches: Ptr[Caches], tag: i64) -> Ptr[Line]:
     if line.tag != tag:
         if line.tag != 0:
             evict(caches, line)
+        else:
+            caches.used[caches.n_used] = line
+            caches.n_used += 1
         line.tag = tag
         line.valid = 0
         memset(addr(line.written), 0, 16)
@@ -164,7 +169,7 @@ def split(record: Ptr[TraceRecord], n_bytes: i32, pieces: Ptr[Piece]) -> i32:
 
 
 @native
-def run_records(
+def send_requests(
     caches: Ptr[Caches], records: Ptr[TraceRecord], order: Ptr[i64], sms: Ptr[i64], private: Ptr[i64], n: i64
 ) -> void:
     """Sends requests through the caches in the given order; `private` is added to each line, to keep SMs apart."""
@@ -191,12 +196,10 @@ def run_records(
 
 
 @native
-def flush(caches: Ptr[Caches]) -> void:
+def flush_caches(caches: Ptr[Caches]) -> void:
     """Everything written goes to DRAM."""
-    for index in range(caches.l2_sets * WAYS):
-        line = caches.l2 + index
-        if line.tag != 0:
-            evict(caches, line)
+    for index in range(caches.n_used):
+        evict(caches, caches.used[index])
 
 
-CACHES = (run_records, flush)
+CACHES = (send_requests, flush_caches)

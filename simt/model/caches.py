@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-import functools
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from simt.codegen.jit import Code, compile_ir
-from simt.engine.caches import CACHES, WAYS, Caches, Line
-from simt.engine.native_compiler import build_module
+from simt.codegen.runtime import runtime
+from simt.engine.caches import WAYS, Caches, Line
 
 __all__ = ["COLUMNS", "CacheRun", "CacheSizes", "run_caches"]
 
@@ -43,14 +41,9 @@ class CacheRun:
     dram_filled: int
 
 
-@functools.cache
-def _code(cache: Path | None) -> Code:
-    return compile_ir(str(build_module(CACHES, name="caches")), level=2, optimise=True, cache=cache)
-
-
 def run_caches(
-    records: np.ndarray, order: np.ndarray, sms: np.ndarray, access: np.ndarray, n_bytes: np.ndarray, sizes: CacheSizes,
-    *, private: bool = False, cache: Path | None = None,
+    records: np.ndarray, order: np.ndarray, sms: np.ndarray, apart: np.ndarray, access: np.ndarray, n_bytes: np.ndarray,
+    sizes: CacheSizes, *, cache: Path | None = None,
 ) -> CacheRun:  # fmt: skip
     """Sends traced requests through caches that start empty.
 
@@ -58,21 +51,23 @@ def run_caches(
         records: (n,) of the fields of `TraceRecord`, requests of global memory.
         order: (n,) int64, indices of `records` in the order of time.
         sms: (records,) int64, the SM of each record, below `sizes.sm_count`.
+        apart: (records,) int64: requests of different numbers share no lines, whatever their addresses.
         access, n_bytes: (n_sites,) int32: `Access`, and bytes of one lane.
-        private: as if no SM touched another's lines.
         cache: folder that keeps machine code.
     """
     sets = [max(1, size // (LINE_BYTES * WAYS)) for size in (sizes.l1_bytes, sizes.l2_bytes)]
     line = ctypes.sizeof(Line.structure())
     l1 = np.zeros(sets[0] * WAYS * sizes.sm_count * line, np.uint8)
     l2 = np.zeros(sets[1] * WAYS * line, np.uint8)
+    used = np.empty(sets[1] * WAYS, np.uint64)
     counts = np.zeros((len(access), len(COLUMNS)), np.uint64)
     caches = Caches.structure()()
     caches.l1, caches.l2, caches.l1_sets, caches.l2_sets = l1.ctypes.data, l2.ctypes.data, *sets
+    caches.used = used.ctypes.data
     caches.counts, caches.access, caches.n_bytes = counts.ctypes.data, access.ctypes.data, n_bytes.ctypes.data
-    apart = (sms << 44) if private else np.zeros_like(sms)
-    code, pointer = _code(cache), ctypes.c_void_p
-    run = ctypes.CFUNCTYPE(None, pointer, pointer, pointer, pointer, pointer, ctypes.c_int64)(code.address("run_records"))
-    run(ctypes.addressof(caches), records.ctypes.data, order.ctypes.data, sms.ctypes.data, apart.ctypes.data, len(order))
-    ctypes.CFUNCTYPE(None, pointer)(code.address("flush"))(ctypes.addressof(caches))
+    keys = apart << 44  # above every line's number
+    addresses, pointer = runtime(cache).addresses, ctypes.c_void_p
+    run = ctypes.CFUNCTYPE(None, pointer, pointer, pointer, pointer, pointer, ctypes.c_int64)(addresses["send_requests"])
+    run(ctypes.addressof(caches), records.ctypes.data, order.ctypes.data, sms.ctypes.data, keys.ctypes.data, len(order))
+    ctypes.CFUNCTYPE(None, pointer)(addresses["flush_caches"])(ctypes.addressof(caches))
     return CacheRun(counts.astype(np.int64), caches.dram_read, caches.dram_written, caches.dram_filled)

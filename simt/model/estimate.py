@@ -19,7 +19,7 @@ import numpy as np
 from simt.codegen.plan import SiteInfo
 from simt.engine.state import Access
 from simt.gpus import Gpu
-from simt.model.mix import PIPES, block_mixes, elapsed
+from simt.model.mix import PIPES, elapsed
 from simt.model.rates import Rates
 from simt.model.work import Traffic, Work
 from simt.occupancy import occupancy
@@ -115,7 +115,7 @@ def move(work: Work, traffic: Traffic) -> Moved:
 def block_cycles(work: Work, traffic: Traffic, moved: Moved, gpu: Gpu, rates: Rates) -> dict[str, float]:
     """Cycles that a block asks of each part of its SM, or of the SM's share of what all SMs use."""
     arch = gpu.arch
-    slots = dict(zip(PIPES, work.runs @ np.array([mix.slots for mix in block_mixes(work.plan)]), strict=True))
+    slots = dict(zip(PIPES, work.runs @ np.array([mix.slots for mix in work.mixes]), strict=True))
     active = min(gpu.sm_count, work.blocks)
     l2_bandwidth = (gpu.l2_bandwidth or 32.0 * gpu.sm_count * gpu.clock_hz) / gpu.clock_hz  # bytes a clock
     tensor = gpu.tensor_flops * rates.tensor_efficiency / gpu.sm_count / gpu.clock_hz
@@ -170,7 +170,7 @@ def latency_path(work: Work, traffic: Traffic, rates: Rates) -> float:
         else:
             requests = float(counts[4])
             loads[site] = rates.latencies.shared + (float(counts[5]) / requests - 1 if requests else 0.0)
-    return rates.block_cycles + float(work.runs @ np.array(elapsed(work.plan, rates.latencies, loads))) / work.warps
+    return rates.block_cycles + float(work.runs @ np.array(elapsed(work.plan, work.mixes, rates.latencies, loads))) / work.warps
 
 
 def _joint(demands: Iterable[float], sharpness: float) -> float:

@@ -6,7 +6,7 @@ PTX is counted, not machine code. Where ptxas folds or expands an instruction it
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from simt.codegen.plan import Plan
@@ -164,7 +164,7 @@ def _arithmetic_slots(name: str, mods: tuple[str, ...], width: str) -> tuple[flo
     return (amount, 0, amount, 0, 0, 0, 0)
 
 
-def elapsed(plan: Plan, latencies: Latencies, loads: Mapping[int, float]) -> list[float]:
+def elapsed(plan: Plan, mixes: Sequence[BlockMix], latencies: Latencies, loads: Mapping[int, float]) -> list[float]:
     """Cycles that a lone warp takes for each basic block.
 
     An instruction starts when its operands are there; loads go first, as ptxas places them, and delay only what uses
@@ -172,12 +172,12 @@ def elapsed(plan: Plan, latencies: Latencies, loads: Mapping[int, float]) -> lis
     of a loop or the end. A block takes at least a cycle for each instruction.
 
     Args:
+        mixes: of the plan's blocks.
         loads: site index → cycles until its value can be used.
     """
     carried: dict[int, dict[str, float]] = {}
     found = []
-    for block in plan.cfg.blocks:
-        mix = _mix(plan, block)
+    for block, mix in zip(plan.cfg.blocks, mixes, strict=True):
         start: dict[str, float] = {}
         for before in block.predecessors:
             for name, left in carried.get(before, {}).items():

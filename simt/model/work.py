@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from simt.codegen.plan import Plan
 from simt.engine.state import Access, Scope
+from simt.model.mix import BlockMix
 
 __all__ = ["Traffic", "Work"]
 
@@ -44,6 +45,7 @@ class Work:
     Attributes:
         blocks: of the grid.
         threads, registers, shared_bytes: of a block, a thread, a block.
+        mixes: of the plan's basic blocks.
         runs: (n_basic_blocks,) float: how often a block of threads runs each, all warps together.
         sites: (n_sites, 12) float: `Site.counts` of a block.
     """
@@ -53,6 +55,7 @@ class Work:
     threads: int
     registers: int
     shared_bytes: int
+    mixes: Sequence[BlockMix]
     runs: np.ndarray
     sites: np.ndarray
 

@@ -9,6 +9,7 @@ from simt.events import Argument
 from simt.gpus import Gpu
 from simt.launch import LaunchConfig
 from simt.model.estimate import Estimate, estimate, residency
+from simt.model.mix import block_mixes
 from simt.model.rates import rates_of
 from simt.model.work import Work
 from simt.runner.launch import Kernel
@@ -55,7 +56,7 @@ def estimate_launch(
     n = max(counted.blocks, 1)
     work = Work(
         kernel.plan, total, config.block.volume, registers or ASSUMED_REGISTERS, shared_bytes,
-        counted.runs[:, :2].sum(axis=1) / n, counted.sites / n,
+        block_mixes(kernel.plan),         counted.runs[:, :2].sum(axis=1) / n, counted.sites / n,
     )  # fmt: skip
     found = []
     for gpu in gpus:

@@ -78,6 +78,7 @@ class Sampler:
         self.trace, self.slice = self.launch.record.trace, self.launch.record.slice
         self.state = ThreadState(self.launch, 0)
         self.n_blocks = int(np.prod(grid))
+        self._traced: dict[tuple[tuple[int, ...], int, int], Traced] = {}
         addresses = runtime(kernel.cache).addresses
         ctypes.CFUNCTYPE(None, ctypes.c_void_p)(addresses["start_warps"])(self.state.block_address)
         self._run_blocks = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(addresses["run_blocks"])
@@ -109,13 +110,19 @@ class Sampler:
         return Counted(ran, runs, sites)
 
     def traced(self, blocks: Sequence[int], requests: int, instructions: int) -> Traced:
-        """The first global requests of blocks.
+        """The first global requests of blocks; asked for again, the same ones.
 
         Args:
             blocks: linear indices.
             requests: of each warp, about.
             instructions: that a warp needs for them, about.
         """
+        key = (tuple(blocks), requests, instructions)
+        if key not in self._traced:
+            self._traced[key] = self._trace(blocks, requests, instructions)
+        return self._traced[key]
+
+    def _trace(self, blocks: Sequence[int], requests: int, instructions: int) -> Traced:
         record = self.launch.record
         record.trace = self.trace
         record.slice = min(self.slice, max(instructions, 1))

@@ -18,7 +18,6 @@ from simt.runner.sampling import TRACE_RECORDS, Sampler, Traced
 
 __all__ = ["Effort", "sample_traffic"]
 
-MOST_SMS = 4
 LEAST_TURNS = 4  # requests of a warp in the sample of all SMs
 LINE_SHIFT = 7
 MATRIX, MATRIX_COST = frozenset(["wmma", "mma", "wgmma"]), 100  # times an ordinary instruction's time in the simulator
@@ -58,7 +57,8 @@ def sample_traffic(sampler: Sampler, work: Work, gpu: Gpu, resident: int, effort
     wave = min(work.blocks, per_sm * gpu.sm_count)
     active = min(gpu.sm_count, work.blocks)
     requests_of_sm = max(1.0, work.requests(Scope.GLOBAL) * per_sm)
-    sms = int(min(MOST_SMS, active, max(1, effort.requests // requests_of_sm)))
+    cost_of_sm = pace.cost * work.warps * per_sm
+    sms = int(max(1, min(active, effort.requests // requests_of_sm, effort.fuel // cost_of_sm)))
     few = [index for index in range(wave) if index % gpu.sm_count < sms]
     deep = _trace(sampler, work, pace, effort, few, max(1, effort.requests // (len(few) * work.warps)))
     l2_share = gpu.l2_bytes * sms // active
@@ -68,7 +68,7 @@ def sample_traffic(sampler: Sampler, work: Work, gpu: Gpu, resident: int, effort
         return _traffic(work, first, None, None, hot)
     wide = _trace(sampler, work, pace, effort, list(range(wave)), max(LEAST_TURNS, effort.requests // (wave * work.warps)))
     together = _send(sampler, work, wide, gpu, per_sm, active, gpu.l2_bytes)
-    alone = _send(sampler, work, wide, gpu, per_sm, active, gpu.l2_bytes, private=True)
+    alone = _send(sampler, work, wide, gpu, per_sm, active, gpu.l2_bytes, together=sms)
     return _traffic(work, first, together, alone, hot)
 
 
@@ -88,7 +88,7 @@ def _trace(sampler: Sampler, work: Work, pace: _Pace, effort: Effort, blocks: li
 
 
 def _send(
-    sampler: Sampler, work: Work, traced: Traced, gpu: Gpu, per_sm: int, sms: int, l2_bytes: int, *, private: bool = False
+    sampler: Sampler, work: Work, traced: Traced, gpu: Gpu, per_sm: int, sms: int, l2_bytes: int, *, together: int = 0
 ) -> CacheRun:
     order = np.lexsort((traced.block, traced.turn)).astype(np.int64)
     owners = (traced.block % gpu.sm_count).astype(np.int64)
@@ -96,9 +96,8 @@ def _send(
     access = np.array([info.access for info in infos], np.int32)
     n_bytes = np.array([info.element_bytes * info.n_elements for info in infos], np.int32)
     sizes = CacheSizes(_l1_bytes(work, gpu, per_sm), l2_bytes, sms)
-    return run_caches(
-        traced.records, order, owners, access, n_bytes, sizes, private=private, cache=sampler.kernel.cache
-    )
+    apart = owners // together if together else np.zeros_like(owners)
+    return run_caches(traced.records, order, owners, apart, access, n_bytes, sizes, cache=sampler.kernel.cache)
 
 
 def _l1_bytes(work: Work, gpu: Gpu, per_sm: int) -> int:
@@ -133,7 +132,7 @@ def _traffic(work: Work, deep: CacheRun, together: CacheRun | None, alone: Cache
 
 
 def _sharing(site: int, together: CacheRun | None, alone: CacheRun | None) -> float:
-    """L2 misses of all SMs over what they would be if none read another's lines."""
+    """L2 misses of all SMs over what they would be if groups as large as the first sample read no others' lines."""
     if together is None or alone is None or not alone.counts[site][5]:
         return 1.0
     return float(together.counts[site][5] / alone.counts[site][5])

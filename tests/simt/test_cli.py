@@ -114,9 +114,10 @@ def test_resources_give_occupancy_by_architecture(files, capsys):
     }  # fmt: skip
 
 
-def test_estimate_is_null_with_a_reason(files, capsys):
+def test_run_is_estimated_on_every_gpu(files, capsys):
     _, found = report(capsys, files(SAXPY, SAXPY_TOML))
-    assert found["model"] is None and found["model_reason"]
+    assert found["model"]["h200"]["bound"] == "launch" and found["model"]["h200"]["calibrated"]
+    assert {"t4", "a100-80", "rtx3090", "rtx4090", "h100", "b200"} <= set(found["model"]) and found["model_reason"] is None
     assert set(found["seconds"]) == {"compile", "translate", "run"}
 
 
