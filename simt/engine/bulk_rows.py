@@ -17,11 +17,12 @@ from simt.engine.races_shared import make_id
 from simt.engine.records import Ptr, b1, i32, i64, u8, u32, u64, void
 from simt.engine.segments import aim
 from simt.engine.shadow import READ, UNSET, WRITTEN, lane_mark, lane_ready, report_unset, shadow_kind
-from simt.engine.state import Access, Block, Bulk, Scope, SegmentFlag, Site, Warp
+from simt.engine.state import ATOMIC_TYPES, Access, Block, Bulk, Scope, SegmentFlag, Site, Warp
 
 __all__ = ["MOST_ROW_BYTES", "chunk_at", "fill_chunks", "read_row", "take_chunks", "write_row"]
 
 CHUNK = 16
+U32, S32, F16, BF16, F32 = (ATOMIC_TYPES[name] for name in ("u32", "s32", "f16", "bf16", "f32"))
 MOST_ROW_BYTES = 2048  # 256 elements of 8 bytes
 
 
@@ -141,10 +142,23 @@ def watch_row(warp: Ptr[Warp], site: Ptr[Site], lane: u32, host: Ptr[u8], row: P
 
 
 @native
+def element_bytes(kind: i32) -> i32:
+    """Bytes of a type in ATOMIC_TYPES that bulk reductions take."""
+    if kind == F16 or kind == BF16:
+        return 2
+    if kind == U32 or kind == S32 or kind == F32:
+        return 4
+    return 8
+
+
+@native
 def reduce_row(site: Ptr[Site], bulk: Ptr[Bulk], host: Ptr[u8], row: Ptr[u8], n_bytes: i64) -> void:
     """Element by element, each update atomic; f32 sums flush subnormals (PTX ISA, cp.reduce.async.bulk)."""
     old = local(u8, 16)
+    unit = site.element_bytes
+    site.element_bytes = element_bytes(bulk.atomic_type)
     site.atomic = bulk.operation
     site.atomic_type = bulk.atomic_type
     for at in range(i64(0), n_bytes, i64(site.element_bytes)):
         update(site, host + at, row + at, row + at, old, 1)
+    site.element_bytes = unit

@@ -118,8 +118,8 @@ def _rewritten(view: LaunchView, found: Found) -> Diagnostic:
 
 def _fence(view: LaunchView, found: Found) -> Diagnostic:
     message = (
-        f"{who(view, found)} lets a bulk copy or a product read {_place(view, found)}, which warp {found.low} wrote by an ordinary store, and "
-        "no fence.proxy.async stands between: the copy goes another way to memory and may miss the write"
+        f"{who(view, found)} lets a bulk copy or a product read {_place(view, found)}, which warp {found.low} wrote by an "
+        "ordinary store, and no fence.proxy.async stands between: they go another way to memory and may miss the write"
     )
     help = (
         "after their stores the threads run fence.proxy.async.shared::cta "

@@ -135,7 +135,6 @@ def tile_out(warp: Ptr[Warp], read: Ptr[Site], write: Ptr[Site], bulk: Ptr[Bulk]
     size = i64(tile.element_bytes)
     first = first_inside(bulk, tile)
     n = end_inside(bulk, tile) - first
-    write.element_bytes = i32(tile.element_bytes)
     for index in range(tile_rows(tile)):
         if locate(bulk, tile, index, address) and n > 0:
             place = i64(bulk.offset) + index * row_pitch(tile)

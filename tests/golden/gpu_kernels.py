@@ -21,6 +21,8 @@ import numpy as np
 from simt.events import Direction
 from simt.launch import LaunchConfig
 from simt.launch_file import ArgumentSpec, LaunchFile, read_launch_file
+from simt.launch_maps import MapSpec
+from simt.tensor_map_driver import encode
 from tests.golden.kernel_jobs import KERNELS, Job, read_jobs
 
 __all__ = ["SPOILT", "main"]
@@ -124,7 +126,10 @@ class _Buffers:
             self.runtime.free(address)
 
     def parameter(self, spec: ArgumentSpec) -> bytes:
-        """What the kernel gets for an argument."""
+        """What the kernel gets for an argument; a tensor map is the driver's own."""
+        if isinstance(spec.value, MapSpec):
+            behind = self.arrays[spec.value.base]
+            return encode(spec.value.tensor_map(behind.shape, str(behind.dtype)), self.addresses[spec.value.base])
         if spec.array is not None:
             return np.uint64(self.addresses[spec.name]).tobytes()
         assert isinstance(spec.value, (np.generic, np.ndarray)), f"`{spec.name}` cannot be passed here"
