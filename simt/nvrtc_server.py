@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from enum import Enum
 from pathlib import Path
@@ -20,7 +20,7 @@ from pathlib import Path
 from simt.nvrtc_toolkit import Toolkit
 from simt.sandbox import Child, ChildDied, ChildTimeout, Limits, Message
 
-__all__ = ["Job", "Reply", "Stop", "Stopped", "WarmServer", "compile_fresh", "confinement"]
+__all__ = ["Job", "Reply", "Stop", "Stopped", "WarmServer", "compile_fresh", "confinement", "one_submission"]
 
 CHILD = Path(__file__).with_name("nvrtc_child.py")
 START_SECONDS = 60.0  # a cold disk under load; a warm one starts in a tenth of a second
@@ -85,8 +85,51 @@ class Stopped:
 NVRTC_OUT_OF_MEMORY = 1  # nvrtc.h: NVRTC_ERROR_OUT_OF_MEMORY
 
 
+class _Submission:
+    """The compile process of one submission: started by its first text, replaced when it fails."""
+
+    def __init__(self, limits: Limits):
+        self._limits = limits
+        self._child: Child | None = None
+        self._toolkit: Toolkit | None = None
+
+    def compile(self, job: Job, toolkit: Toolkit) -> Reply | Stopped:
+        """The answer to `job`."""
+        try:
+            if self._child is None or not self._child.alive or toolkit != self._toolkit:
+                self.close()
+                self._child, _ = _start(toolkit, self._limits, ())
+                self._toolkit = toolkit
+            return _ask(self._child, job)
+        except (ChildDied, ChildTimeout) as error:
+            return _stopped(error)
+
+    def close(self) -> None:
+        """Ends the process."""
+        if self._child:
+            self._child.kill()
+            self._child = None
+
+
+_SHARED = threading.local()
+
+
+@contextlib.contextmanager
+def one_submission(limits: Limits) -> Iterator[None]:
+    """In the block, fresh compilations of this thread share one jailed process: texts of one submission, nobody else's."""
+    _SHARED.submission = _Submission(limits)
+    try:
+        yield
+    finally:
+        _SHARED.submission.close()
+        _SHARED.submission = None
+
+
 def compile_fresh(job: Job, toolkit: Toolkit, limits: Limits, readable: Sequence[Path] = ()) -> Reply | Stopped:
-    """Compiles in a process of its own, which may also read `readable`."""
+    """Compiles in a process of its own, or of its submission's own; one of its own may also read `readable`."""
+    submission = getattr(_SHARED, "submission", None)
+    if submission is not None and not readable:
+        return submission.compile(job, toolkit)
     child = None
     try:
         child, _ = _start(toolkit, limits, readable)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import platform
 import queue
 import threading
 from collections.abc import Iterator, Sequence
@@ -78,7 +79,7 @@ class _Lane:
                 else:
                     status, answer = pipe.recv()
                     if status == "done":
-                        return Outcome(task, answer, f"{os.uname().nodename}:{process.pid}")
+                        return Outcome(task, answer, f"{platform.node()}:{process.pid}")
                     lost = answer
             except (EOFError, OSError):
                 lost = f"the grading process ended in the middle, {TRIES} times"

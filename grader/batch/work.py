@@ -58,16 +58,18 @@ class Runner(Protocol):
 
 
 def do(task: Task) -> tuple[tuple[str, dict[str, object]], ...]:
-    """(key, report as JSON) for each answer of the task, in a fresh jailed worker that ends with it."""
+    """(key, report as JSON) for each answer of the task: one jailed compiler and one jailed worker, which end with it."""
     from grader.packs import known_exercises
     from grader.pipeline import grade
     from grader.report.json_form import to_json
     from grader.thresholds import with_thresholds
     from grader.worker.host import fresh_device
+    from simt.nvrtc_server import one_submission
+    from simt.sandbox import Limits
 
     rows = {row.id: row for row in known_exercises([Path(folder) for folder in task.packs])}
     done = []
-    with fresh_device(task.device) as device:
+    with fresh_device(task.device) as device, one_submission(Limits()):
         for key, answer in task.answers:
             row = with_thresholds(rows[answer.exercise_id], task.frozen[answer.exercise_id])
             report = grade(answer, row, device, fresh=True, hidden=task.hidden)

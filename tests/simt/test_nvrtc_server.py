@@ -1,0 +1,46 @@
+"""Compile processes of one submission: shared by its texts, replaced when one brings it down, gone with the submission."""
+
+import os
+import signal
+
+from simt import nvrtc_server
+from simt.nvrtc import compile_cuda
+from simt.nvrtc_server import one_submission
+from simt.sandbox import Limits
+
+TEXT = 'extern "C" __global__ void k(float* x) {{ x[threadIdx.x] = {0}.0f; }}'
+
+
+def compiled(number):
+    return compile_cuda(TEXT.format(number), limits=Limits(), cache=None)
+
+
+def process():
+    return nvrtc_server._SHARED.submission._child
+
+
+def test_texts_of_a_submission_share_a_process_that_ends_with_it():
+    with one_submission(Limits()):
+        assert compiled(1).ok
+        first = process()
+        assert compiled(2).ok and process() is first
+    assert not first.alive and nvrtc_server._SHARED.submission is None
+
+
+def test_two_submissions_share_nothing():
+    with one_submission(Limits()):
+        compiled(1)
+        first = process()
+    with one_submission(Limits()):
+        compiled(1)
+        assert process() is not first
+
+
+def test_a_text_that_ends_the_process_costs_no_other():
+    with one_submission(Limits()):
+        assert compiled(1).ok
+        os.kill(process()._process.pid, signal.SIGKILL)
+        process()._process.wait()
+        assert compiled(2).ok
+        broken = compile_cuda("this is no CUDA", limits=Limits(), cache=None)
+        assert not broken.ok and compiled(3).ok
