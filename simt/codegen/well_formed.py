@@ -58,7 +58,7 @@ _OPERANDS: dict[str, tuple[str, ...]] = {
     "mbarrier.test_wait": ("pav",), "mbarrier.try_wait": ("pav", "pavv"), "mbarrier.pending_count": ("dv",),
     "ldmatrix": ("Ea",), "stmatrix": ("aW",), "movmatrix": ("dv",), "mma": ("EWWW",), "wmma.load": ("Ea", "Eav"),
     "wmma.store": ("aW", "aWv"), "wmma.mma": ("EWWW",), "wgmma.fence": ("",), "wgmma.commit_group": ("",),
-    "wgmma.wait_group": ("N",), "wgmma.mma_async": ("EWvq", "EWvqNN", "EWvqNNN", "EWvqNNNN"),
+    "setmaxnreg": ("N",), "wgmma.wait_group": ("N",), "wgmma.mma_async": ("EWvq", "EWvqNN", "EWvqNNN", "EWvqNNNN"),
 }  # fmt: skip
 _FORMS = {
     name: [(key.partition(".")[2], rows) for key, rows in _OPERANDS.items() if key.startswith(f"{name}.")]

@@ -21,6 +21,7 @@ from simt.engine.records import Ptr, i32, i64, u8, u32, u64, void
 from simt.engine.segments import aim
 from simt.engine.shadow import WRITTEN, lane_mark
 from simt.engine.state import Block, CheckBit, Flight, Scope, Site, Warp
+from simt.engine.wgmma_rules import overwrite_reading
 
 __all__ = ["COPIES", "land_arrivals", "start_copies"]
 
@@ -136,6 +137,8 @@ def take_off(warp: Ptr[Warp], target: Ptr[Site], flight: Ptr[Flight], lane: u32)
     id = make_id(warp, target, lane, 15, 0)
     if checks & CheckBit.RACE_SHARED:
         shared_write_comes(warp)
+    if not is_null(block.readings):
+        overwrite_reading(warp, target, u32(1) << lane, u64(flight.offsets[lane]), u64(flight.n_bytes))
     for word in range(first, first + (flight.n_bytes >> 2)):
         if checks & CheckBit.FLIGHTS:
             if block.flights[word] != 0:

@@ -18,6 +18,7 @@ from simt.engine.races_shared import make_id, read_shared, write_shared
 from simt.engine.records import Ptr, i32, i64, u8, u32, u64, void
 from simt.engine.segments import aim
 from simt.engine.state import Bulk, MBarrier, Scope, SegmentFlag, Site, Warp
+from simt.engine.wgmma_rules import overwrite_reading
 
 __all__ = ["BULK_COPIES", "begin_filling", "begin_reading", "end_of", "ready_barrier"]
 
@@ -61,6 +62,8 @@ def begin_filling(warp: Ptr[Warp], site: Ptr[Site], bulk: Ptr[Bulk], offset: u64
         for word in range(first, first + n_bytes // 4):
             write_shared(warp, id, word, True)
     mark_words(warp, site, bulk, first, n_bytes // 4)
+    if not is_null(warp.block.readings):
+        overwrite_reading(warp, site, u32(1) << bulk.lane, offset, u64(n_bytes))
 
 
 @native

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import json
 import random
+import re
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -53,7 +54,11 @@ def cuda_texts() -> tuple[Text, ...]:
 
 
 def _file(path: Path) -> Text:
-    return Text(path.relative_to(TESTS).as_posix(), path.read_bytes().decode("utf-8", "replace"), _arch(path))
+    """With the files that lie beside it and that it includes."""
+    source = path.read_bytes().decode("utf-8", "replace")
+    for name in re.findall(r'^#include "([\w.]+)"$', source, re.MULTILINE):
+        source = source.replace(f'#include "{name}"', path.with_name(name).read_text(encoding="utf-8"))
+    return Text(path.relative_to(TESTS).as_posix(), source, _arch(path))
 
 
 def _pairs() -> Iterator[Text]:

@@ -132,8 +132,7 @@ class _Buffers:
             return encode(spec.value.tensor_map(behind.shape, str(behind.dtype)), self.addresses[spec.value.base])
         if spec.array is not None:
             return np.uint64(self.addresses[spec.name]).tobytes()
-        assert isinstance(spec.value, (np.generic, np.ndarray)), f"`{spec.name}` cannot be passed here"
-        return spec.value.tobytes()
+        return spec.value if isinstance(spec.value, bytes) else np.asarray(spec.value).tobytes()
 
 
 def _run(job: Job, jobs: Path, out: Path, driver: _Driver) -> dict[str, object]:

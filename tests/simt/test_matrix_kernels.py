@@ -73,6 +73,7 @@ PRODUCTS = {
     ("wgmma_s8", "a b c"): rows_of_both(),
     ("wgmma_float8", "a b c"): rows_of_both(e4m3, e5m2),
     ("wgmma_half_sums", "a b c"): rows_of_both(),
+    ("wgmma_pipeline", "a b c"): rows_of_both(),
     ("mma_types", "a16 b16 c16"): rows_of_both(),
     ("mma_types", "abf bbf cbf"): rows_of_both(bf16, bf16),
     ("mma_types", "atf btf ctf"): rows_of_both(tf32, tf32),

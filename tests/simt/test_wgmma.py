@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
+from simt.cli_run import run_files
 from simt.events import Argument, Direction, Status
 from simt.launch import Dim3, LaunchConfig
 from simt.program import Program
+from tests.simt.test_kernels import KERNELS
 from tests.simt.test_matrix_products import exact, random_matrix
 from tests.simt.wgmma_kernels import BYTES, descriptor, gather_d, image, kernel, spread_a, spread_d
 
@@ -45,7 +47,7 @@ def launch(ptx, arrays, block=128):
 
 def run(
     n, types, swizzles=("none", "none"), fastest=(False, False), registers=False, more=None, middle=None, block=128,
-    barrier=True, away=0,
+    barrier=True, fence=True, away=0,
 ):
     """(D, what NumPy gives, result) of D = A B + C with a (64, n) accumulator; B's descriptor leads `away` bytes off."""
     d_kind, a_kind, b_kind = types.split(".")
@@ -64,6 +66,7 @@ def run(
     opcode = f"wgmma.mma_async.sync.aligned.m64n{n}k{k}.{types}"
     ptx = kernel(opcode, held.itemsize * held.shape[1] // 4, a_matrix, b_matrix, more, SPACE, middle)
     ptx = ptx if barrier else ptx.replace("bar.sync 0;", "")
+    ptx = ptx if fence else ptx.replace("fence.proxy.async;", "")
     result = launch(ptx, [space, in_registers, held, np.zeros_like(held)], block)
     d = gather_d(result.outputs["p3"].view(WORDS[d_kind]).reshape(held.shape))
     return d, (left, right.T, exact(c, d_kind)), result
@@ -199,6 +202,35 @@ def test_register_counts_are_taken_by_whole_warpgroups():
                  ".param .u64 p2, .param .u64 p3) { setmaxnreg.inc.sync.aligned.u32 232; ret; }",
                  [np.zeros(4, np.uint32)] * 4, 64)  # fmt: skip
     assert "synccheck.warpgroup" in errors(few)
+
+
+PIPELINE = KERNELS / "matrix" / "wgmma_pipeline.cu"
+GIVEN_BACK = """            if (tile > 0) {
+                wait<1>();
+                arrive(&empty[(tile - 1) % 2]);
+            }
+"""
+
+
+@pytest.mark.parametrize(
+    "right, wrong, check, line",
+    [
+        (GIVEN_BACK, "arrive(&empty[s]);\n", "asynccheck.overwritten", 39),
+        ("        wait<0>();\n", "", "asynccheck.wgmma-registers", 56),
+        ("            begin();\n", "", "asynccheck.wgmma-fence", 48),
+    ],
+)
+def test_a_pipeline_of_tma_and_wgmma_with_one_step_missing_is_told(tmp_path, right, wrong, check, line):
+    source = PIPELINE.read_text()
+    assert right in source
+    (tmp_path / "k.cu").write_text(source.replace(right, wrong))
+    (tmp_path / "wgmma.cuh").write_text(PIPELINE.with_name("wgmma.cuh").read_text())
+    report = run_files(tmp_path / "k.cu", PIPELINE.with_suffix(".toml"))
+    assert (check, line) in [(d.check, d.line) for d in report.diagnostics], report.diagnostics
+
+
+def test_operands_written_by_ordinary_stores_need_a_proxy_fence():
+    assert errors(run(8, "f32.f16.f16", fence=False)[2]) == {"asynccheck.proxy-fence"}
 
 
 # Each is assembled for the architecture beside it, then named with its line.
