@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -39,6 +40,7 @@ from grader.timing.tools import tools_for
 from grader.timing.trace import CheckedLaunch, Trace
 from grader.verify import call_with, verify
 from simt.counters import Counters
+from simt.cpus import available_cpus
 from simt.diagnostics import Diagnostic
 from simt.events import Argument, Direction, LaunchResult, Status
 
@@ -119,11 +121,12 @@ def verified_round(
 ) -> tuple[Diagnostic, ...]:
     """Findings about the checked launches of a round; the first wrong launch says enough."""
     steps = schedule(TimingPlan(pairs=pairs, seed=trace.seed))
-    for launch in trace.checked:
-        found = _verified(exercise, pair, prepared, launch, steps[launch.sample].nonce)
-        if found:
-            return found
-    return ()
+    with ThreadPoolExecutor(min(len(trace.checked), available_cpus()) or 1) as pool:
+        # NumPy lets other threads run while it works on an array.
+        found = pool.map(
+            lambda launch: _verified(exercise, pair, prepared, launch, steps[launch.sample].nonce), trace.checked
+        )
+        return next((findings for findings in found if findings), ())
 
 
 def _verified(

@@ -19,13 +19,15 @@ class Basis(enum.StrEnum):
 class TimingPlan:
     """One round: `pairs` samples in an order drawn from `seed`.
 
-    Before it, unmeasured, at least `warm_up` more and `warm_up_ms` of work. `fresh_process` asks for a new process.
+    Before it, unmeasured, at least `warm_up` more and `warm_up_ms` of work. Of `verified` of the launches, and of the
+    last one, the outputs are kept; of none where that is 0. `fresh_process` asks for a new process.
     """
 
     pairs: int = 40
     seed: int = 0
     warm_up: int = 5
     warm_up_ms: float = 200.0
+    verified: float = 0.1
     fresh_process: bool = False
 
 

@@ -120,7 +120,7 @@ def _limit(
     arguments = (
         Argument("x", Direction.IN, x), Argument("y", Direction.OUT, y), Argument("n", Direction.SCALAR, np.int32(n))
     )  # fmt: skip
-    trace = device.time(TimingPair(arm, arm, arguments, (), tools_for(device.arch)), plan or TimingPlan())
+    trace = device.time(TimingPair(arm, arm, arguments, (), tools_for(device.arch)), plan or TimingPlan(verified=0))
     if not isinstance(trace, Trace) or not trace.student_ns.size:
         raise RuntimeError(f"{device.name} does not time: {trace.findings if isinstance(trace, Trace) else trace}")
     return trace

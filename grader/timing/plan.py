@@ -16,7 +16,6 @@ __all__ = ["BASELINE", "STUDENT", "Step", "schedule"]
 
 BASELINE, STUDENT = 0, 1  # columns of a pair
 FLOOR_EVERY = 8  # samples from one empty launch to the next
-VERIFIED_SHARE = 0.1  # of the timed launches, and the last one in any case
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +40,8 @@ def schedule(plan: TimingPlan) -> tuple[Step, ...]:
     rng = np.random.default_rng(plan.seed)
     nonces = rng.integers(0, 2**63, plan.pairs, dtype=np.int64)
     swapped = rng.integers(0, 2, plan.pairs)
-    verified = set(rng.choice(plan.pairs, math.ceil(VERIFIED_SHARE * plan.pairs), replace=False)) | {plan.pairs - 1}
+    verified = set(rng.choice(plan.pairs, math.ceil(plan.verified * plan.pairs), replace=False))
+    verified |= {plan.pairs - 1} if plan.verified else set()
     return tuple(
         Step(
             (STUDENT, BASELINE) if swapped[index] else (BASELINE, STUDENT),

@@ -76,3 +76,7 @@ def test_a_tenth_of_the_launches_and_the_last_are_verified():
     chosen = [[i for i, step in enumerate(schedule(TimingPlan(seed=seed))) if step.verified] for seed in range(50)]
     assert all(len(rows) in (4, 5) and rows[-1] == 39 for rows in chosen)
     assert len({tuple(rows) for rows in chosen}) == 50
+
+
+def test_a_plan_that_verifies_nothing_keeps_no_output():
+    assert not any(step.verified for step in schedule(TimingPlan(seed=1, verified=0)))
