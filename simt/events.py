@@ -56,7 +56,6 @@ class Budget:
     seconds: float = 60.0
     printf_bytes: int = 1 << 20
     memory_bytes: int = 4 << 30
-    stack_bytes: int = 64 << 10  # local memory of one thread, call frames included
 
 
 class Status(enum.StrEnum):

@@ -9,8 +9,9 @@ from llvmlite import ir
 from simt.codegen.emitter import I32, I64
 from simt.codegen.plan import SiteInfo, is_barrier
 from simt.codegen.prepare import Unsupported
+from simt.codegen.recursion import STACK_NAME
 from simt.codegen.writer import PTR, Writer
-from simt.engine.state import LANES, MAX_BARRIERS, Access, Exit, Scope, Warp
+from simt.engine.state import LANES, MAX_BARRIERS, STACK_BYTES, Access, Exit, Scope, Warp
 from simt.ptx.cfg import Block as BasicBlock
 from simt.ptx.syntax import Instruction, Register
 from simt.ptx.types import TYPES
@@ -118,6 +119,20 @@ def _trap(w: Writer, instruction: Instruction) -> None:
     w.b.position_at_end(go)
 
 
+def _stack_check(w: Writer, instruction: Instruction) -> None:
+    """Ends the launch where a thread's stack has no room for so many more bytes."""
+    end = w.plan.local[STACK_NAME] + STACK_BYTES
+    used = w.e.add(w.read(instruction.operands[1].name), instruction.operands[0].value)
+    full = w.b.and_(w.bits32(w.e.icmp(">", used, end)), w.mask)
+    site = ir.Constant(I32, mark_site(w, instruction))
+    stop = w.native("stack_overflow", I32, w.warp, site, full)
+    out, go = w.function.append_basic_block("overflowed"), w.function.append_basic_block("room")
+    w.b.cbranch(w.b.icmp_unsigned("!=", stop, ir.Constant(I32, 0)), out, go)
+    w.b.position_at_end(out)
+    w.b.ret(ir.Constant(I32, int(Exit.STOP)))
+    w.b.position_at_end(go)
+
+
 def _nanosleep(w: Writer, instruction: Instruction) -> None:
     time = _value(w, instruction.operands[0], instruction)
     w.native("virtual_sleep", ir.VoidType(), w.warp, w.b.zext(time, I64), w.guarded_mask(w.guard(instruction)))
@@ -180,6 +195,7 @@ HANDLERS = {
     "bar": _bar,
     "barrier": _bar,
     "barrier_result": _barrier_result,
+    "stack_check": _stack_check,
     "trap": _trap,
     "brkpt": _trap,
     "nanosleep": _nanosleep,

@@ -1,14 +1,17 @@
 """PTX → PTX: what is easier to translate after being written another way.
 
-Calls of functions with a body are inlined with fresh names; `.param` variables of call sequences become registers (or
-local variables where their address is taken or their accesses overlap unevenly); a reducing barrier becomes a barrier
-and `barrier_result`; `vprintf` and `__assertfail` become the pseudo-instructions `call.vprintf` and `call.assertfail`.
+Calls of functions with a body are inlined with fresh names, but for recursive ones (`recursion`); `.param` variables of
+call sequences become registers (or local variables where their address is taken or their accesses overlap unevenly); a
+reducing barrier becomes a barrier and `barrier_result`; `vprintf` and `__assertfail` become the pseudo-instructions
+`call.vprintf` and `call.assertfail`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from simt.codegen.recursion import call_sequence, entry_label, expand, recursive_functions
+from simt.codegen.unsupported import Unsupported
 from simt.ptx.syntax import (
     Address,
     Function,
@@ -29,42 +32,47 @@ from simt.ptx.types import TYPES, PtxType
 __all__ = ["Unsupported", "prepare"]
 
 MAX_INSTRUCTIONS = 400_000  # after inlining
+MAX_DEPTH = 200  # of calls that are inlined into each other
 RUNTIME = {"vprintf": "call.vprintf", "__assertfail": "call.assertfail"}
 
 
-class Unsupported(Exception):
-    """PTX that simt does not run, with the instruction that says so."""
-
-    def __init__(self, message: str, instruction: Instruction | None = None):
-        super().__init__(message)
-        self.instruction = instruction
-
-
 @dataclass
-class _Body:
+class Body:
     """A function under rewriting."""
 
     registers: dict[str, PtxType]
     variables: list[Variable]
     body: list[Instruction | Label]
     inlined: int = 0
-    names: dict[str, int] = field(default_factory=dict)
+    recursive: frozenset[str] = frozenset()  # functions that become stretches of their own
+    wanted: list[str] = field(default_factory=list)  # those that are called, in the order they are met
+    region: str = ""  # the one that is being written, "" for the kernel
+    owners: dict[str, str] = field(default_factory=dict)  # local variable -> the recursive function it belongs to
 
 
 def prepare(module: Module, kernel: Function) -> Function:
     """The kernel with every call inlined and every `.param` variable of a call gone."""
-    work = _Body(dict(kernel.registers) | {"%cc": TYPES["pred"]}, list(kernel.variables), [])
+    work = Body(dict(kernel.registers) | {"%cc": TYPES["pred"]}, list(kernel.variables), [])
+    work.recursive = recursive_functions(module, kernel.name)
     _inline(module, kernel, work, list(kernel.body or ()), (kernel.name,))
+    for name in work.wanted:  # grows while it is gone through
+        _stretch(module, kernel, work, module.functions[name])
     _split_guarded_barriers(work)
     _split_reductions(work)
     _lower_params(work)
-    return replace(kernel, registers=work.registers, variables=tuple(work.variables), body=tuple(work.body))
+    targets = dict(kernel.branch_targets)
+    if work.wanted:
+        returns = {row.name + _tag(name) for name in work.wanted for row in module.functions[name].returns}
+        targets |= expand(work, kernel, returns)
+    return replace(
+        kernel, registers=work.registers, variables=tuple(work.variables), body=tuple(work.body), branch_targets=targets
+    )
 
 
 # --- calls
 
 
-def _inline(module: Module, kernel: Function, work: _Body, body: list, path: tuple[str, ...]) -> None:
+def _inline(module: Module, kernel: Function, work: Body, body: list, path: tuple[str, ...]) -> None:
     for item in body:
         if isinstance(item, Instruction) and item.name == "call":
             _call(module, kernel, work, item, path)
@@ -74,7 +82,7 @@ def _inline(module: Module, kernel: Function, work: _Body, body: list, path: tup
             raise Unsupported(f"more than {MAX_INSTRUCTIONS} instructions after inlining", None)
 
 
-def _call(module: Module, kernel: Function, work: _Body, call: Instruction, path: tuple[str, ...]) -> None:
+def _call(module: Module, kernel: Function, work: Body, call: Instruction, path: tuple[str, ...]) -> None:
     returns, callee, arguments = call.operands[:3]
     if not isinstance(callee, Symbol):
         raise Unsupported("call through a function pointer", call)
@@ -85,21 +93,50 @@ def _call(module: Module, kernel: Function, work: _Body, call: Instruction, path
     function = module.functions.get(callee.name)
     if function is None or function.body is None:
         raise Unsupported(f"call of `{callee.name}`, which has no body", call)
-    if callee.name in path:
-        raise Unsupported(f"recursive call of `{callee.name}`", call)
+    if callee.name in path or len(path) > MAX_DEPTH:
+        raise Unsupported(f"call of `{callee.name}`, more than {MAX_DEPTH} functions deep", call)
+    if len(returns.items) != len(function.returns) or len(arguments.items) != len(function.params):
+        raise Unsupported(f"`{callee.name}` called with another number of parameters", call)
     work.inlined += 1
     tag = f"${work.inlined}"
     end = f"$return{tag}"
     if call.guard is not None:
         skip = Guard(call.guard.register, not call.guard.negated)
         work.body.append(Instruction("bra", "bra", (), (Symbol(end),), skip, call.location, call.ptx_line))
+    if callee.name in work.recursive:
+        if callee.name not in work.wanted:
+            work.wanted.append(callee.name)
+        work.body += [*call_sequence(work, call, function, _tag(callee.name)), Label(end)]
+        return
     names = _bind(function, returns, arguments, work, tag)
     renamed = [_rename(item, function, names, tag, end) for item in function.body]
     _inline(module, kernel, work, renamed, (*path, callee.name))
     work.body.append(Label(end))
 
 
-def _bind(function: Function, returns: Vector, arguments: Vector, work: _Body, tag: str) -> dict[str, Operand]:
+def _tag(name: str) -> str:
+    """What sets the names of a recursive function's one copy apart."""
+    return f"$of${name}"
+
+
+def _stretch(module: Module, kernel: Function, work: Body, function: Function) -> None:
+    """The one copy of a recursive function, behind all that stands so far."""
+    tag, work.region = _tag(function.name), function.name
+    for row in (*function.returns, *function.params):
+        work.variables.append(replace(row, name=row.name + tag))
+    formals = [Symbol(row.name + tag) for row in (*function.returns, *function.params)]
+    n_returns = len(function.returns)
+    names = _bind(function, Vector(tuple(formals[:n_returns])), Vector(tuple(formals[n_returns:])), work, tag)
+    end = f"$leave{tag}"
+    work.body.append(Label(entry_label(function.name)))
+    renamed = [_rename(item, function, names, tag, end) for item in function.body or ()]
+    _inline(module, kernel, work, renamed, (kernel.name,))
+    first = next((item for item in function.body or () if isinstance(item, Instruction)), None)
+    at = (first.location, first.ptx_line) if first else (None, function.ptx_line)
+    work.body += [Label(end), Instruction("subret", "subret", (), (Symbol(function.name),), None, *at)]
+
+
+def _bind(function: Function, returns: Vector, arguments: Vector, work: Body, tag: str) -> dict[str, Operand]:
     """What the callee's parameter names stand for, and its own registers and variables under new names."""
     names: dict[str, Operand] = {}
     formal = (*function.returns, *function.params)
@@ -113,6 +150,8 @@ def _bind(function: Function, returns: Vector, arguments: Vector, work: _Body, t
         if variable.space in ("local", "param"):
             work.variables.append(replace(variable, name=variable.name + tag))
             names[variable.name] = Symbol(variable.name + tag)
+            if work.region:
+                work.owners[variable.name + tag] = work.region
         elif all(variable.name != known.name for known in work.variables):
             work.variables.append(variable)
     return names
@@ -160,7 +199,7 @@ def _operand(operand: Operand, names: dict[str, Operand], tag: str) -> Operand:
 # --- barriers
 
 
-def _split_guarded_barriers(work: _Body) -> None:
+def _split_guarded_barriers(work: Body) -> None:
     """`@%p bar.sync 0` becomes a jump around the barrier: lanes that wait and lanes that go on must part."""
     out: list[Instruction | Label] = []
     for item in work.body:
@@ -174,7 +213,7 @@ def _split_guarded_barriers(work: _Body) -> None:
     work.body = out
 
 
-def _split_reductions(work: _Body) -> None:
+def _split_reductions(work: Body) -> None:
     """`bar.red.popc.u32 %r, 0, %p` becomes the barrier itself and `barrier_result.popc %r`, read after the release."""
     out: list[Instruction | Label] = []
     for item in work.body:
@@ -191,7 +230,7 @@ def _split_reductions(work: _Body) -> None:
 # --- parameters of calls
 
 
-def _lower_params(work: _Body) -> None:
+def _lower_params(work: Body) -> None:
     params = {v.name: v for v in work.variables if v.space == "param"}
     if not params:
         return
@@ -247,7 +286,7 @@ def _count(item: Instruction) -> int:
     return next((int(m[1:]) for m in item.mods if m in ("v2", "v4", "v8")), 1)
 
 
-def _param_access(item: Instruction, params, in_memory: set[str], work: _Body) -> list[Instruction]:
+def _param_access(item: Instruction, params, in_memory: set[str], work: Body) -> list[Instruction]:
     if item.opcode in RUNTIME.values():
         operands = tuple(
             _piece(o.name, 0, 8 if i else 4, work) if isinstance(o, Symbol) and o.name in params else o
@@ -274,7 +313,7 @@ def _param_access(item: Instruction, params, in_memory: set[str], work: _Body) -
     return moves
 
 
-def _piece(name: str, offset: int, size: int, work: _Body) -> Register:
+def _piece(name: str, offset: int, size: int, work: Body) -> Register:
     register = f"%{name}+{offset}"
     work.registers.setdefault(register, TYPES[f"b{8 * max(size, 2)}" if size < 4 else f"b{8 * size}"])
     return Register(register)

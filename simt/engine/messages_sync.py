@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from simt.diagnostics import Diagnostic
 from simt.engine.messages_memory import told, who
+from simt.engine.state import STACK_BYTES
 from simt.engine.view import Found, LaunchView
 
 __all__ = ["SYNC"]
@@ -108,8 +109,8 @@ def _assert(view: LaunchView, found: Found) -> Diagnostic:
 
 
 def _stack(view: LaunchView, found: Found) -> Diagnostic:
-    message = f"{who(view, found)} needs more local memory than it may use"
-    return told(view, found, message, help="does the recursion end? Large local arrays count too")
+    message = f"the stack of {who(view, found)} is full: recursive calls nest deeper than its {STACK_BYTES >> 10} KiB take"
+    return told(view, found, message, help="does the recursion end for every thread? Local arrays of the function lie there too")
 
 
 def _zero_divisor(view: LaunchView, found: Found) -> Diagnostic:

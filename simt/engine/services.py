@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simt.engine.findings import ASSERT, BARRIER_OPERANDS, INIT_REGISTER, TRAP, ZERO_DIVISOR, record
+from simt.engine.findings import ASSERT, BARRIER_OPERANDS, INIT_REGISTER, STACK, TRAP, ZERO_DIVISOR, record
 from simt.engine.native import native
 from simt.engine.records import Ptr, Record, i32, i64, u32, u64, void
 from simt.engine.state import LANES, LOCAL_WINDOW, MAX_BARRIERS, Barrier, CheckBit, Warp
@@ -60,6 +60,16 @@ def trap(warp: Ptr[Warp], site: i32, lanes: u32) -> i32:
     if lanes == 0:
         return 0
     record(warp, TRAP, site, -1, lanes, 0, 0, 0)
+    warp.block.launch.stop = 3
+    return 1
+
+
+@native
+def stack_overflow(warp: Ptr[Warp], site: i32, lanes: u32) -> i32:
+    """Ends the launch when the stack of any lane is full."""
+    if lanes == 0:
+        return 0
+    record(warp, STACK, site, -1, lanes, 0, 0, 0)
     warp.block.launch.stop = 3
     return 1
 
@@ -136,6 +146,6 @@ def device_assert(warp: Ptr[Warp], site: i32, lanes: u32, texts: Ptr[u64]) -> vo
 
 
 SERVICES = (
-    leave_kernel, barrier_number, arrive_only, trap, virtual_sleep, virtual_clock, device_printf, device_assert, undefined_use,
-    division_by_zero,
+    leave_kernel, barrier_number, arrive_only, trap, stack_overflow, virtual_sleep, virtual_clock, device_printf,
+    device_assert, undefined_use, division_by_zero,
 )  # fmt: skip

@@ -18,6 +18,9 @@ __all__ = [
 
 LANES = 32
 MAX_BARRIERS = 16
+# Of a thread whose functions call themselves. Hardware starts with 1 KiB (CUDA C++ Programming Guide, cudaLimitStackSize) and
+# lets the host raise it; frames here are larger than those that ptxas packs.
+STACK_BYTES = 16 << 10
 
 # The virtual address space: windows of generic addresses. A pointer is 64 bits everywhere.
 GLOBAL_BASE = 0x0000_7F00_0000_0000

@@ -46,7 +46,6 @@ ALSO = {
     "t01_skip_if_done": {"uninitialised"},
     "m10_uninit_shared": {"uninitialised"},
     "t10_unfinished_async": {"sync_error"},
-    "d09_recursion": {"not_supported"},  # TODO(#3): runtime_error once calls may recurse
     "b07_unroll_barriers": {"ptx_rejected"},
 }
 PART = re.compile(r"(grid|block|smem)=(\(-?\d+(?:,-?\d+)*\)|\S+)")

@@ -55,7 +55,8 @@ def test_a_return_inside_the_function_jumps_behind_the_call():
 @pytest.mark.parametrize(
     ("functions", "body", "words"),
     [
-        (".func again(.param .b32 a)\n{ call.uni again, (a); ret; }", "{ .param .b32 q; call.uni again, (q); }", "recursive"),
+        (".func again(.param .b32 a)\n{ call.uni again, (); ret; }", "{ .param .b32 q; call.uni again, (q); }", "parameters"),
+        (".func again(.reg .b32 a)\n{ call.uni again, (a); ret; }", "{ .param .b32 q; call.uni again, (q); }", "no scalar"),
         (".extern .func away(.param .b32 a);", "{ .param .b32 q; call.uni away, (q); }", "no body"),
     ],
 )
