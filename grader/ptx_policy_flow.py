@@ -19,12 +19,8 @@ INDIRECT: Node = ("", "(indirect)")  # what a function called by address may ret
 LOCAL: Node = ("", "(local)")  # all local memory: a function may get the address of another's
 
 # Reading through an address leaves what lies there alone; anything else that takes one counts as writing.
-READS = frozenset({"ld", "ldu", "prefetch", "ldmatrix", "tex", "tld4", "suld"})
+READS = frozenset({"prefetch", "ldmatrix", "tex", "tld4", "suld"})
 SPACES = ("param", "local", "shared", "global", "const")
-# Where a load may find an address; a store of one to any other memory counts as writing already.
-LOADED: dict[str, list[Node]] = {
-    "": [TABLES, LOCAL], "local": [LOCAL], "global": [TABLES], "const": [TABLES], "shared": [],
-}  # fmt: skip
 
 
 def written_globals(module, harmless: frozenset[str]) -> set[str]:
@@ -39,29 +35,49 @@ def written_globals(module, harmless: frozenset[str]) -> set[str]:
         names |= {variable.name for variable in function.variables if variable.space == "global"}
     if not names:
         return set()
-    into: dict[Node, set[Node]] = {}  # target -> where its value may come from
-    for source, target in _flows(module, harmless):
-        into.setdefault(target, set()).add(source)
-    found, pending = {WRITTEN}, [WRITTEN]
+    flows = list(_flows(module, harmless))
+    tables = {("", name) for name, variable in module.variables.items() if variable.relocations}
+    addressing = _reached(tables, _ways((source, target) for source, target, _ in flows))
+    # A load gives what lies in a table where its address may be a table's, or came out of one.
+    back = _ways(
+        (target, TABLES if loads else source) for source, target, loads in flows if not loads or source in addressing
+    )
+    return {name for _, name in _reached({WRITTEN}, back)} & names
+
+
+def _ways(pairs: Iterable[tuple[Node, Node]]) -> dict[Node, set[Node]]:
+    ways: dict[Node, set[Node]] = {}
+    for source, target in pairs:
+        ways.setdefault(source, set()).add(target)
+    return ways
+
+
+def _reached(start: set[Node], ways: dict[Node, set[Node]]) -> set[Node]:
+    """`start` and all that can be reached from it."""
+    found, pending = set(start), list(start)
     while pending:
-        for source in into.get(pending.pop(), ()):
-            if source not in found:
-                found.add(source)
-                pending.append(source)
-    return {name for _, name in found} & names
+        new = ways.get(pending.pop(), set()) - found
+        found |= new
+        pending += new
+    return found
 
 
-def _flows(module, harmless: frozenset[str]) -> Iterator[tuple[Node, Node]]:
+def _flows(module, harmless: frozenset[str]) -> Iterator[tuple[Node, Node, bool]]:
+    """(source, target, False) where a value may go on as it is, (address, target, True) where one is loaded."""
     from simt.ptx.syntax import Instruction
 
     for variable in module.variables.values():
-        yield from ((("", symbol), TABLES) for _, symbol, _ in variable.relocations)
+        yield from ((("", symbol), TABLES, False) for _, symbol, _ in variable.relocations)
     for function in module.functions.values():
         scope = _Scope(module, function)
-        yield from ((scope.node(variable.name), INDIRECT) for variable in function.returns)
+        yield from ((scope.node(variable.name), INDIRECT, False) for variable in function.returns)
         for item in function.body or ():
             if isinstance(item, Instruction):
-                yield from _call(scope, item, harmless) if item.name == "call" else _instruction(scope, item)
+                if item.name in ("ld", "ldu"):
+                    yield from _load(scope, item)
+                else:
+                    flows = _call(scope, item, harmless) if item.name == "call" else _instruction(scope, item)
+                    yield from ((source, target, False) for source, target in flows)
 
 
 class _Scope:
@@ -94,18 +110,32 @@ class _Scope:
                     yield self.node(name)
 
 
+def _load(scope: _Scope, instruction) -> Iterator[tuple[Node, Node, bool]]:
+    """Where a load may find an address: a parameter, local memory, a table; a store to any other memory is one already."""
+    space = _space(instruction)
+    addresses = list(scope.nodes(instruction.operands[1:], addresses=True))
+    for target in scope.nodes(instruction.operands[:1]):
+        if space == "param":
+            yield from ((source, target, False) for source in addresses)
+        if space in ("", "local"):
+            yield LOCAL, target, False
+        if space in ("", "global", "const"):
+            yield from ((source, target, True) for source in addresses)
+
+
+def _space(instruction) -> str:
+    """The state space that an access names, "" for a generic one."""
+    return next((word for word in instruction.mods if word in SPACES), "")
+
+
 def _instruction(scope: _Scope, instruction) -> Iterator[tuple[Node, Node]]:
     from simt.ptx.syntax import Address
 
     operands, name = instruction.operands, instruction.name
-    space = next((word for word in instruction.mods if word in SPACES), "")
+    space = _space(instruction)
     if name == "st" and space in ("param", "local"):
         targets = list(scope.nodes(operands[:1], addresses=True)) if space == "param" else [LOCAL]
         yield from ((source, target) for source in scope.nodes(operands[1:]) for target in targets)
-        return
-    if name in ("ld", "ldu"):
-        sources = list(scope.nodes(operands[1:], addresses=True)) if space == "param" else LOADED[space]
-        yield from ((source, target) for target in scope.nodes(operands[:1]) for source in sources)
         return
     through = [operand for operand in operands if isinstance(operand, Address)]
     reads = name in READS or (name == "wmma" and "load" in instruction.mods)

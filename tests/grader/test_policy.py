@@ -77,7 +77,9 @@ STATES = [
     "__device__ int state;\n" + MAP_KERNEL + " { state = n; }",
     "__device__ int state = 3;\n" + MAP_KERNEL + " { atomicAdd(&state, n); }",
     "__device__ int state[2] = {3, 4};\n" + MAP_KERNEL + " { int* p = n > 3 ? state : state + 1; *p = n; }",
-    "__device__ int state = 3;\n__device__ __noinline__ void put(int* p) { *p = 4; }\n" + MAP_KERNEL + " { put(&state); }",
+    "__device__ int state = 3;\n__device__ __noinline__ void put(int* p) { *p = 4; }\n"
+    + MAP_KERNEL
+    + " { put(&state); }",
 ]
 
 
@@ -91,7 +93,7 @@ def test_state_that_outlives_a_launch_needs_the_exercise_to_allow_it(text):
     "text",
     [
         "__device__ const float table[3] = {1, 2, 3};\n" + MAP_KERNEL + " { if (n) y[0] = table[n % 3]; }",
-        MAP_KERNEL + ' { if (n > 3) { __trap(); } y[0] = x[0]; }',
+        MAP_KERNEL + " { if (n > 3) { __trap(); } y[0] = x[0]; }",
         "#include <cassert>\n" + MAP_KERNEL + " { assert(n > 0); y[0] = x[0]; }",
     ],
 )
@@ -103,3 +105,40 @@ def test_another_parameter_list_is_told_with_the_right_one():
     (finding,) = findings_of('extern "C" __global__ void solve(const float* x, float* y, long long n) { y[0] = x[n]; }')
     assert "parameter 3 of `solve` has 8 bytes; `n` has 4" in finding.message
     assert finding.help == "declare it as solve(const float* x, float* y, int n)"
+
+
+HEADERS = {
+    "cooperative groups": "#include <cooperative_groups.h>\n#include <cooperative_groups/reduce.h>\n"
+    "namespace cg = cooperative_groups;\n" + MAP_KERNEL + " {\n"
+    "    auto warp = cg::tiled_partition<32>(cg::this_thread_block());\n"
+    "    y[threadIdx.x] = cg::reduce(warp, x[threadIdx.x], cg::plus<float>());\n}",
+    "atomics": "#include <cuda/atomic>\n" + MAP_KERNEL + " {\n"
+    "    cuda::atomic_ref<float, cuda::thread_scope_device>(y[0]).fetch_add(x[0]);\n}",
+    "block reduction": "#include <cub/block/block_reduce.cuh>\n" + MAP_KERNEL + " {\n"
+    "    __shared__ typename cub::BlockReduce<float, 128>::TempStorage room;\n"
+    "    float sum = cub::BlockReduce<float, 128>(room).Sum(x[threadIdx.x]);\n    if (threadIdx.x == 0) y[0] = sum;\n}",
+    "a table of texts": '__constant__ const char* names[] = {"odd", "even"};\n'
+    + MAP_KERNEL + ' { printf("%s", names[n & 1]); y[0] = x[0]; }',
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", HEADERS)
+def test_what_headers_define_and_nothing_writes_is_no_state(what):
+    """CCCL brings hundreds of constants, those of value 0 without an initialiser in the PTX."""
+    assert scan_source(HEADERS[what]) == () and findings_of(HEADERS[what]) == ()
+
+
+WAITING = {
+    "%envreg": "#include <cooperative_groups.h>\n"
+    + MAP_KERNEL
+    + " { cooperative_groups::this_grid().sync(); y[0] = x[0]; }",
+    "%globaltimer": "#include <cuda/barrier>\n" + MAP_KERNEL + " {\n"
+    "    __shared__ cuda::barrier<cuda::thread_scope_block> all;\n"
+    "    if (threadIdx.x == 0) init(&all, blockDim.x);\n    __syncthreads();\n    all.arrive_and_wait();\n    y[0] = x[0];\n}",
+}
+
+
+@pytest.mark.parametrize("register", WAITING)
+def test_a_wait_of_the_headers_needs_the_exercise_to_allow_its_registers(register):
+    assert register in findings_of(WAITING[register])[0].message
+    assert findings_of(WAITING[register], frozenset({"special_registers"})) == ()
