@@ -27,7 +27,7 @@ def sarif(report: RunReport, kernel: Path) -> dict:
     Args:
         kernel: the file that was run, as the command got it; a relative path stays one, under `%SRCROOT%`.
     """
-    found = [(finding, None) for finding in report.diagnostics]
+    found: list[tuple[Diagnostic, Suppression | None]] = [(finding, None) for finding in report.diagnostics]
     found += [(row.finding, row.entry) for row in report.suppressed]
     rules = sorted({finding.check for finding, _ in found}, key=lambda slug: CATALOGUE[slug].code)
     return {

@@ -89,7 +89,7 @@ class WarpTrace:
 
     def to_json(self) -> dict:
         """Plain dicts and lists; a step leaves out what is empty. NaN and infinity are the texts "nan", "inf", "-inf"."""
-        empty = (None, {}, ())
+        empty: tuple = (None, {}, ())
         steps = [{key: _plain(value) for key, value in asdict(row).items() if value not in empty} for row in self.steps]
         return {
             "schema": SCHEMA, "kernel": self.kernel, "block": list(self.block), "warp": self.warp, "truncated": self.truncated,

@@ -21,12 +21,15 @@ LAYERS = tuple(
         {"simt": "program runner suppress"},
         {"simt": "cli sarif __main__ __init__", "grader": "model version"},
         {
-            "grader": "exercises packs thresholds notebook answers values policy ptx_policy compile worker devices preparing running attempt"
-            " declared_types verify verdicts measure timing nvml ncu score evidence"
+            "grader": "exercises packs thresholds notebook answers values policy ptx_policy compile worker devices preparing"
+            " running attempt declared_types verify verdicts measure timing nvml ncu score evidence"
             " hidden cases case_runs numpy_expression overflow fragment_lines lesson_file"
         },
         {"grader": "pipeline"},
-        {"grader": "charts collecting class_file stores exporters gradebook statistics similarity proof release handing_in progress"},
+        {
+            "grader": "charts collecting class_file stores exporters gradebook statistics similarity proof release handing_in"
+            " progress"
+        },
         {"grader": "report views"},
         {"grader": "server nbgrader_plugin batch cluster"},
         {"grader": "lesson doctor edit watch console commands cli __main__ __init__"},

@@ -40,7 +40,7 @@ def zeroed(n_bytes: int, alignment: int = CACHE_LINE) -> np.ndarray:
 def records(structure: type[ctypes.Structure], count: int) -> ctypes.Array:
     """`count` zeroed records, at least one."""
     count = max(count, 1)
-    return (structure * count).from_buffer(zeroed(count * ctypes.sizeof(structure)))
+    return (structure * count).from_buffer(zeroed(count * ctypes.sizeof(structure)).data)
 
 
 def _guarded(n_bytes: int, alignment: int) -> np.ndarray:

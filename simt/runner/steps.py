@@ -55,16 +55,19 @@ def _groups(kept: list[StepRecord]) -> Iterator[list[StepRecord]]:
 
 def _step(plan: Plan, instruction: Instruction, group: list[StepRecord]) -> Step:
     active, registers = group[0].mask, defs(instruction)
-    written, addresses, taken = {}, (), None
+    written: dict[str, tuple[int | float | bool | None, ...]] = {}
+    addresses: tuple[int | None, ...] = ()
+    taken = None
     for record in group[1:]:
+        values: list[int] = list(record.values)
         if record.part == ADDRESSES:
-            addresses = tuple(record.values[lane] if active >> lane & 1 else None for lane in range(LANES))
+            addresses = tuple(values[lane] if active >> lane & 1 else None for lane in range(LANES))
         elif record.part == TAKEN:
             taken = record.mask
         else:
             name = registers[record.part]
             kind = plan.function.registers[name]
-            written[name] = tuple(_value(record.values[lane], kind) if active >> lane & 1 else None for lane in range(LANES))
+            written[name] = tuple(_value(values[lane], kind) if active >> lane & 1 else None for lane in range(LANES))
     space = next((mod.partition("::")[0] for mod in instruction.mods if mod.partition("::")[0] in _SPACES), None)
     return Step(
         plan.line(instruction), instruction.ptx_line, instruction.opcode, active, written,
