@@ -15,7 +15,6 @@ import contextlib
 import os
 import platform
 import queue
-import secrets
 import signal
 import struct
 import subprocess
@@ -220,7 +219,7 @@ class Child:
             ChildDied: the child ended, or answered with something that is no answer to this message.
         """
         assert self._process.stdin is not None
-        nonce = secrets.token_bytes(NONCE_BYTES)
+        nonce = os.urandom(NONCE_BYTES)
         self._most_bytes = (self.limits.message_bytes if most_bytes is None else most_bytes) + NONCE_BYTES
         try:
             with contextlib.suppress(BrokenPipeError):
