@@ -15,7 +15,7 @@ from llvmlite import ir
 from simt.codegen.emitter import I32
 from simt.ptx.cfg import Cfg
 from simt.ptx.liveness import Liveness
-from simt.ptx.syntax import Address, Instruction, Register
+from simt.ptx.syntax import Address, Immediate, Instruction, Register, Vector
 from simt.ptx.usedef import defs, uses
 
 if TYPE_CHECKING:
@@ -104,5 +104,20 @@ def _passed_on(w: Writer, instruction: Instruction) -> ir.Value:
         first, second = (w.undefined(o.name) if isinstance(o, Register) else _ZERO for o in operands[:2])
         parts = w.b.or_(w.b.and_(first, chosen), w.b.and_(second, w.b.not_(chosen)))
         return w.b.or_(parts, w.undefined(operands[2].name))
+    if instruction.name == "wgmma":
+        return _of_product(w, instruction)
     guard = instruction.guard.register if instruction.guard else None
     return _any(w, [name for name in uses(instruction) if name != guard])
+
+
+def _of_product(w: Writer, instruction: Instruction) -> ir.Value:
+    """Undefined lanes of `wgmma.mma_async`: its accumulators do not count where scale-d is false."""
+    _, *factors, adds = instruction.operands[:4]
+    inputs = _any(w, [item.name for f in factors if isinstance(f, Vector) for item in f.items if isinstance(item, Register)])
+    sums = _any(w, defs(instruction))
+    if isinstance(adds, Register):
+        truth = w.bits32(w.read(adds.name))
+        sums = w.b.and_(sums, w.b.not_(truth) if adds.negated else truth)
+    elif isinstance(adds, Immediate) and adds.value == 0:
+        sums = _ZERO
+    return w.b.or_(inputs, sums)

@@ -229,6 +229,39 @@ def test_a_pipeline_of_tma_and_wgmma_with_one_step_missing_is_told(tmp_path, rig
     assert (check, line) in [(d.check, d.line) for d in report.diagnostics], report.diagnostics
 
 
+NO_VALUE = """#include "wgmma.cuh"
+extern "C" __global__ void product(const half* a, const half* b, float* c, int k) {
+    __shared__ __align__(128) half ta[64 * 16], tb[32 * 16];
+    float d[16];
+    for (int i = threadIdx.x; i < 64 * 16; i += 128) {
+        ta[i] = a[i];
+        if (i < 32 * 16) tb[i] = b[i];
+    }
+    fence_operands();
+    __syncthreads();
+    begin();
+    for (int s = FIRST; s < 3; ++s)
+        asm volatile("{ .reg .pred p; setp.ne.b32 p, %18, 0; wgmma.mma_async.sync.aligned.m64n32k16.f32.f16.f16 {%0, %1, %2, %3, "
+                     "%4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15}, %16, %17, p, 1, 1, 0, 0; }"
+                     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
+                       "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15])
+                     : "l"(matrix(ta, 128, 256, 0)), "l"(matrix(tb, 128, 256, 0)), "r"(s));
+    commit();
+    wait<0>();
+    store(d, c, 32);
+}
+"""
+
+
+@pytest.mark.parametrize("first, found", [(0, set()), (1, {"initcheck.register"})])
+def test_accumulators_need_no_value_where_the_first_product_forgets_them(tmp_path, first, found):
+    (tmp_path / "k.cu").write_text(NO_VALUE.replace("FIRST", str(first)))
+    (tmp_path / "wgmma.cuh").write_text(PIPELINE.with_name("wgmma.cuh").read_text())
+    report = run_files(tmp_path / "k.cu", PIPELINE.with_name("wgmma_plain.toml"))
+    severe = {d.check for d in report.diagnostics if not d.check.startswith(("coverage", "perf", "compile"))}
+    assert severe == found, report.diagnostics
+
+
 def test_operands_written_by_ordinary_stores_need_a_proxy_fence():
     assert errors(run(8, "f32.f16.f16", fence=False)[2]) == {"asynccheck.proxy-fence"}
 
