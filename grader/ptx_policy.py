@@ -34,6 +34,7 @@ ACCEPTED_REGISTERS = frozenset(
 )
 REFUSED_OPCODES = frozenset(["createpolicy", "applypriority", "discard", "prefetchu"])
 MAX_FINDINGS = 20  # of one text; a hostile one has thousands
+MAX_MESSAGE = 1000  # characters; a name may have 50,000
 
 
 def check_ptx(ptx: str, kernel: str, params: Sequence[Param], policy: frozenset[str]) -> tuple[Diagnostic, ...]:
@@ -62,7 +63,8 @@ def check_ptx(ptx: str, kernel: str, params: Sequence[Param], policy: frozenset[
 
 
 def _finding(message: str, help: str = "", line: int | None = None) -> Diagnostic:
-    return diagnose("ptx.policy", message, line=line, help=help)
+    cut = message if len(message) <= MAX_MESSAGE else message[:MAX_MESSAGE] + "…"
+    return diagnose("ptx.policy", cut, line=line, help=help)
 
 
 def _findings(module, kernel: str, params: Sequence[Param], policy: frozenset[str], ptx: str) -> Iterator[Diagnostic]:

@@ -142,3 +142,9 @@ WAITING = {
 def test_a_wait_of_the_headers_needs_the_exercise_to_allow_its_registers(register):
     assert register in findings_of(WAITING[register])[0].message
     assert findings_of(WAITING[register], frozenset({"special_registers"})) == ()
+
+
+def test_a_long_name_makes_no_long_message():
+    text = 'extern "C" __global__ void solve' + "a" * 50_000 + "(int* p) { *p = 1; }\n" + MAP_KERNEL + " { y[0] = x[0]; }"
+    (finding,) = findings_of(text)
+    assert "a second kernel" in finding.message and len(finding.message) < 1100
