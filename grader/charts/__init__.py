@@ -12,8 +12,9 @@ from grader.charts.error_map import error_map
 from grader.charts.heat_map import heat_map
 from grader.charts.speedup import speedup
 from grader.charts.thread_map import thread_map
+from grader.charts.warp_steps import warp_steps
 
-__all__ = ["CHARTS", "access_map", "counters_by_line", "error_map", "heat_map", "speedup", "thread_map"]
+__all__ = ["CHARTS", "access_map", "counters_by_line", "error_map", "heat_map", "speedup", "thread_map", "warp_steps"]
 
 # Every chart, for the contract that tests hold each to.
-CHARTS = (access_map, counters_by_line, error_map, heat_map, speedup, thread_map)
+CHARTS = (access_map, counters_by_line, error_map, heat_map, speedup, thread_map, warp_steps)

@@ -11,11 +11,24 @@ from grader.charts.error_map import classify
 from grader.model import Basis, Timing
 from simt.counters import Counters
 from simt.events import Access, MemoryRequest, Scope
+from simt.warp_trace import Step, WarpTrace
 
 
 def request(addresses, size=4, active=None, warp=0):
     mask = np.ones(32, bool) if active is None else np.asarray(active, bool)
     return MemoryRequest(Scope.GLOBAL, Access.LOAD, 4, (0, 0, 0), warp, size, np.asarray(addresses, np.uint64), mask, "x")
+
+
+def step(line, active, **more):
+    return Step(line, 10 + (line or 0), "mov.u32", active, **more)
+
+
+_ALL, _SOME = 0xFFFFFFFF, 0xF
+_VALUES = {"%r1": tuple(range(32))}
+TRACE = WarpTrace(
+    "k", (1, 0, 0), 2,
+    (step(1, _ALL), step(1, _ALL, written=_VALUES, variable="i"), step(None, _ALL), step(2, _ALL), step(3, _SOME)),
+)  # fmt: skip
 
 
 def made(name, dark=None):
@@ -30,6 +43,7 @@ def made(name, dark=None):
         "heat_map": (np.arange(12).reshape(3, 4), "loads"),
         "speedup": ([("tiled", timing)],),
         "thread_map": (np.array([0, 1, 2, 3, 4, -1, 6]), 4),
+        "warp_steps": (TRACE, "int i = 3;\nif (i < 2)\n  i = 1;"),
     }
     return getattr(charts, name)(*arguments[name], dark=dark)
 
@@ -108,3 +122,17 @@ def test_large_matrix_is_cut_and_says_so():
 def test_error_map_refuses_arrays_of_two_shapes():
     with pytest.raises(ValueError, match="one shape"):
         charts.error_map(np.zeros((2, 3)), np.zeros((3, 2)))
+
+
+def test_steps_of_one_line_are_one_row_of_lanes():
+    (cells,) = records_of(charts.warp_steps(TRACE, "int i = 3;"))
+    assert list(dict.fromkeys(cell["row"] for cell in cells)) == ["1. line 1: int i = 3;", "2. line 2", "3. line 3"]
+    last = cells[-32:]
+    assert [cell["state"] for cell in last] == ["runs"] * 4 + ["waits"] * 28
+    assert [cell["values"] for cell in last[:3]] == ["i = 0", "i = 1", "i = 2"]
+
+
+def test_a_long_trace_is_cut_and_says_so():
+    steps = tuple(step(1 + index % 2, _ALL) for index in range(100))
+    chart = charts.warp_steps(WarpTrace("k", (0, 0, 0), 0, steps)).to_dict()
+    assert "first 60 of 100 rows" in chart["title"]["subtitle"]
