@@ -51,7 +51,7 @@ class Limits:
     address_space_bytes: int | None = 2048 * MIB
     data_bytes: int | None = None
     cpu_seconds: int | None = 20
-    wall_seconds: float = 30.0
+    wall_seconds: float = 60.0  # thrice the processor time: others use the machine too
     file_bytes: int | None = 0
     open_files: int | None = 32
     message_bytes: int = 64 * MIB
