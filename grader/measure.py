@@ -28,7 +28,7 @@ from grader.model import (
     TimingPlan,
 )  # fmt: skip
 from grader.notebook.literals import limit_value
-from grader.preparing import Prepared, launch_findings, prepare_case
+from grader.preparing import Prepared, launch_findings, prepare_inputs
 from grader.running import lost_finding
 from grader.timing.calibration import Calibrated, Calibration, load_calibration
 from grader.timing.contents import fresh_inputs
@@ -99,8 +99,8 @@ def measure(
 def timed_pair(
     exercise: Exercise, case: Case, baseline: tuple[Compiled, LaunchSpec], student: tuple[Compiled, LaunchSpec]
 ) -> tuple[TimingPair, Prepared]:
-    """What a device is given to time, and the inputs and reference behind it."""
-    prepared = prepare_case(exercise, case)
+    """What a device is given to time, and the inputs behind it."""
+    prepared = prepare_inputs(exercise, case)
     arms = []
     for compiled, launch in (baseline, student):
         config, findings = launch_findings(launch, case, compiled.arch)
@@ -208,6 +208,7 @@ class _Rounds:
             device=trace.device,
             pairs_used=statistics.used,
             pairs_dropped=statistics.dropped,
+            throttle=_throttle(outcome),
             sizes=dict(self.case.sizes),
             rounds=len(outcome.traces),
             copies=statistics.copies,
@@ -234,6 +235,12 @@ class _Rounds:
             return done / student_ns, "GFLOP/s", calibration.gflops if calibration else None
         moved = _least_bytes(self.exercise, prepared, 0)
         return moved / student_ns, "GB/s", calibration.copy_gbs if calibration else None
+
+
+def _throttle(outcome: Outcome) -> tuple[str, ...]:
+    """Why the clock was low around any round, each reason once."""
+    seen = [reason for trace in outcome.traces for around in (trace.before, trace.after) for reason in around.throttle]
+    return tuple(dict.fromkeys(seen))
 
 
 def _least_bytes(exercise: Exercise, prepared: Prepared, l2_bytes: int) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from simt.diagnostics import Diagnostic, diagnose
 from simt.events import Argument, Direction
 from simt.launch import LaunchConfig, check_launch
 
-__all__ = ["ExerciseFault", "Prepared", "launch_findings", "prepare_case"]
+__all__ = ["ExerciseFault", "Prepared", "launch_findings", "prepare_case", "prepare_inputs"]
 
 # More than any lesson launches, and less than what would keep a machine busy for no reason.
 MAX_THREADS = 1 << 28
@@ -51,17 +51,27 @@ def prepare_case(exercise: Exercise, case: Case) -> Prepared:
     Raises:
         ExerciseFault: the row's inputs or reference do not fit its parameters.
     """
+    prepared = prepare_inputs(exercise, case)
+    assert exercise.reference is not None
+    want = call_with(exercise.reference, {k: _copy(v) for k, v in prepared.inputs.items()}, case.sizes)
+    for param in exercise.params:
+        if param.role in (Role.OUT, Role.INOUT) and param.name not in want:
+            raise ExerciseFault(f"the reference of {exercise.id} gives no {param.name}")
+    return replace(prepared, want={name: np.asarray(value) for name, value in want.items()})
+
+
+def prepare_inputs(exercise: Exercise, case: Case) -> Prepared:
+    """The same without the reference's outputs, for launches whose contents will change.
+
+    Raises:
+        ExerciseFault: the row's inputs do not fit its parameters.
+    """
     if exercise.inputs is None or exercise.reference is None:
         raise ExerciseFault(f"{exercise.id} has no inputs or no reference")
     rng = np.random.default_rng([case.seed & (2**63 - 1), zlib.crc32(exercise.id.encode())])
     given = exercise.inputs(case.sizes, rng)
     inputs = {p.name: _input(exercise, p, given, case.sizes) for p in exercise.params if p.role is not Role.OUT}
-    want = call_with(exercise.reference, {k: _copy(v) for k, v in inputs.items()}, case.sizes)
-    for param in exercise.params:
-        if param.role in (Role.OUT, Role.INOUT) and param.name not in want:
-            raise ExerciseFault(f"the reference of {exercise.id} gives no {param.name}")
-    arguments = tuple(_argument(p, inputs, case.sizes) for p in exercise.params)
-    return Prepared(case, inputs, {name: np.asarray(value) for name, value in want.items()}, arguments)
+    return Prepared(case, inputs, {}, tuple(_argument(p, inputs, case.sizes) for p in exercise.params))
 
 
 def _copy(value: object) -> object:

@@ -155,6 +155,7 @@ def _read_timing(data) -> Timing:
     read["basis"] = Basis(data["basis"])
     read["off"] = tuple(_float(limit) for limit in data.get("off", ()))
     read["sizes"] = _wholes(data.get("sizes", {}))
+    read["throttle"] = tuple(map(_text, data.get("throttle", ())))
     if data.get("share") is not None:
         read["share"] = _float(data["share"])
     return Timing(**(dict(data) | read))

@@ -27,7 +27,7 @@ def timing_rows(timing: Timing) -> tuple[tuple[str, str], ...]:
         ("median launch", f"yours {duration_text(timing.student_ns)}, baseline {duration_text(timing.baseline_ns)}"),
         ("sizes", ", ".join(f"{name} = {size}" for name, size in timing.sizes.items())),
         ("pairs", _pairs(timing)),
-        ("SM clock", f"{timing.clock_mhz:.0f} MHz" if timing.clock_mhz else ""),
+        ("SM clock", _clock(timing)),
         ("rate", _rate(timing)),
         ("off on this GPU", ", ".join(f"the goal of {number(limit)}x" for limit in timing.off)),
     ]
@@ -39,6 +39,11 @@ def _pairs(timing: Timing) -> str:
     if timing.rounds > 1:
         words += f", {timing.rounds} rounds"
     return words + (f", {timing.copies} launches each" if timing.copies > 1 else "")
+
+
+def _clock(timing: Timing) -> str:
+    held = f", held back by {' and '.join(timing.throttle)}" if timing.throttle else ""
+    return f"{timing.clock_mhz:.0f} MHz{held}" if timing.clock_mhz else ""
 
 
 def _rate(timing: Timing) -> str:

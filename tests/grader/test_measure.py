@@ -12,14 +12,14 @@ from grader.exercises import exercise
 from grader.hidden import NO_SEEDS
 from grader.model import Goal, GoalState, Timed, Verdict
 from grader.pipeline import grade
-from grader.report.json_form import to_json
+from grader.report.json_form import from_json, to_json
 from grader.report.speed import duration_text, timing_rows, timing_text
 from grader.report.text import text
 from grader.timing.calibration import Calibrated, Calibration, save_calibration
 from grader.timing.contents import fresh_inputs
 from grader.timing.lock import GpuBusy
 from grader.timing.plan import schedule
-from grader.timing.trace import CheckedLaunch
+from grader.timing.trace import CheckedLaunch, Surroundings
 from simt.events import Direction
 from tests.grader.fake import FakeDevice
 from tests.grader.timing.traces import BASE_NS, Rounds
@@ -180,6 +180,14 @@ def test_views_say_what_a_timing_rests_on():
     assert rows["pairs"].startswith("40 used, 0 dropped") and all(
         value in text(report, width=200) for value in rows.values()
     )
+
+
+def test_a_clock_that_was_held_back_is_said():
+    hot = Surroundings(sm_mhz=1200, throttle=("power cap", "hardware thermal slowdown"))
+    report = graded(TimingDevice(Rounds("quiet", 2.0, 1), after=hot))
+    assert report.timing.throttle == hot.throttle
+    assert "1980 MHz, held back by power cap and hardware thermal slowdown" in text(report)
+    assert from_json(to_json(report)) == report
 
 
 @pytest.mark.parametrize(("ns", "said"), [(950.0, "950 ns"), (56_200.0, "56.2 µs"), (1.5e6, "1.5 ms"), (2e9, "2 s")])
