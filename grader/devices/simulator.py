@@ -94,7 +94,7 @@ class Simulator:
         own = [replace(a, value=a.value.copy()) if isinstance(a.value, np.ndarray) else a for a in arguments]
         try:
             program = replace(self._program(arm.compiled), resources=_resources(arm.compiled.resources))
-            _, estimates = program.estimates(arm.config, own, [gpu(ESTIMATED_GPU)])
+            _, estimates = program.estimates(arm.config, own, [gpu(ESTIMATED_GPU)], quick=True)
         except (BuildFailed, Unsupported):
             return None
         return float(estimates[0].estimate.seconds) if estimates and estimates[0].estimate else None
