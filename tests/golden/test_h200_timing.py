@@ -8,10 +8,12 @@ import pytest
 
 from grader.timing.decision import Decision, decide
 from grader.timing.statistics import statistics_of
+from tests.golden.timing_course import agreement
 from tests.grader.timing.traces import trace_of
 
 H200 = Path(__file__).with_name("h200")
 PARTS = json.loads((H200 / "timing.json").read_text(encoding="utf-8"))
+COURSE = json.loads((H200 / "course.json").read_text(encoding="utf-8"))["course"]
 KERNELS = ("copy", "product", "copy_small", "nothing")
 
 
@@ -97,3 +99,27 @@ def test_the_statistic_of_today_gives_what_was_recorded():
                 recorded = [row for row in runs(part) if row["kernel"] == kernel]
                 for row, (baseline, student) in zip(recorded, arrays[f"{part}.{kernel}"], strict=True):
                     assert statistics_of([trace_of(baseline, student)]).ratio == pytest.approx(row["ratio"], abs=2e-5)
+
+
+def test_every_answer_of_the_course_gets_one_verdict_on_simulator_and_gpu():
+    assert len(COURSE["rows"]) >= 88
+    assert [row for row in COURSE["rows"] if row["simulator"]["verdict"] != row["gpu"]["verdict"]] == []
+
+
+def test_goals_that_are_decided_on_both_agree():
+    found = agreement(COURSE["rows"])
+    assert found["goals_decided_on_both"] >= 50
+    assert len(found["goals_that_differ"]) <= 0.01 * found["goals_decided_on_both"]
+
+
+def test_estimates_at_made_up_thresholds_agree_but_for_the_tiled_stencil():
+    """No goal of these lessons asks for speed, so thresholds from 0.5 to 8 stand in; the one that differs is listed."""
+    found = agreement(COURSE["rows"])
+    assert found["estimates_decided_at_virtual_thresholds"] >= 70
+    assert [row[:3] for row in found["of_these_wrong"]] == [["tiling.stencil", "solution", 0.75]]
+
+
+def test_every_timed_answer_could_be_measured():
+    timings = [row["gpu"]["timing"] for row in COURSE["rows"] if row["gpu"]["timing"]]
+    assert len(timings) >= 10
+    assert all(timing["problem"] == timing["suspect"] == "" and timing["pairs_dropped"] == 0 for timing in timings)
