@@ -30,6 +30,8 @@ for folder in sys.argv[1:]:
     SubmitApp.launch_instance(["00_start_here", "--student=" + os.path.basename(folder)])
 """
 
+pytestmark = pytest.mark.timeout(900)  # the whole course is one fixture
+
 
 class Course:
     """A course folder with its exchange, and the commands run in it."""
