@@ -78,12 +78,26 @@ def tile_rows(tile: Ptr[TileMap]) -> i64:
 
 
 @native
+def element_bytes_of(code: i32) -> i32:
+    """Bytes of an element by the driver's code of its type: u8, u16, u32, s32, u64, s64, f16, f32, f64, bf16."""
+    if code == 0:
+        return 1
+    if code == 1 or code == 6 or code == 9:
+        return 2
+    if code == 2 or code == 3 or code == 7:
+        return 4
+    return 8
+
+
+@native
 def is_sound(tile: Ptr[TileMap]) -> b1:
     """Whether these bytes are a map: nothing that a copy computes from them then overflows."""
     if tile.magic != MAGIC or tile.rank < 1 or tile.rank > 5 or tile.element >= TYPES:
         return False
-    if tile.swizzle > 3 or tile.fill > 1 or tile.element_bytes < 1 or tile.element_bytes > 8:
+    if tile.swizzle > 3 or tile.fill > 1 or i32(tile.element_bytes) != element_bytes_of(i32(tile.element)):
         return False
+    if tile.swizzle != 0 and inner_bytes(tile) > i64(16) << i64(tile.swizzle):
+        return False  # a swizzled chunk would leave its row
     for dimension in range(5):
         if tile.steps[dimension] < 1 or tile.steps[dimension] > 8:
             return False

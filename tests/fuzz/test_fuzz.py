@@ -142,6 +142,57 @@ def test_variables_of_the_module_count_as_memory():
     assert result.status is REFUSED and result.diagnostics[0].check == "launch.memory"
 
 
+FORGED = {
+    "elements of another size": {"element_bytes": 1},
+    "wide elements": {"element_bytes": 8},
+    "rows wider than the swizzle": {"swizzle": 1},
+    "no type": {"element": 10},
+    "no dimension": {"rank": 0},
+    "six dimensions": {"rank": 6},
+    "steps of nothing": {"steps": 0},
+    "another fill": {"fill": 2},
+    "strides that wrap": {"strides": (1 << 64) - 16},
+}
+TILES = """.visible .entry k(.param .align 64 .b8 map[128]) {
+.shared .align 128 .b8 s[256]; .shared .align 8 .b64 bar; .reg .b64 %rd<3>; .reg .b32 %r<4>; .reg .pred %p<2>;
+mov.u32 %r1, %tid.x; setp.ne.u32 %p1, %r1, 0; @%p1 bra done;
+mov.u32 %r2, s; mov.u32 %r3, bar; mov.u64 %rd1, map; cvta.param.u64 %rd1, %rd1;
+mbarrier.init.shared.b64 [%r3], 1;
+cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r2], [%rd1, {%r1, %r1}], [%r3];
+cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [%rd1, {%r1, %r1}], [%r2];
+cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;
+done: ret; }"""
+
+
+def tile_launch(**changes):
+    """A launch with the 128 bytes of a map, some of them changed."""
+    from simt.engine.state import GLOBAL_BASE
+    from simt.engine.tensor_maps import TileMap
+    from simt.runner.tensor_maps import map_bytes
+    from simt.tensor_map import TensorMap
+
+    plain = map_bytes(TensorMap.of("x", (4, 16), "float32", (16, 4)), GLOBAL_BASE)
+    forged = TileMap.structure().from_buffer_copy(plain)
+    for name, value in changes.items():
+        if isinstance(getattr(forged, name), int):
+            setattr(forged, name, value)
+        else:
+            getattr(forged, name)[1 if name == "steps" else 0] = value
+    program = Program.from_ptx(HEAD.partition(".visible")[0] + TILES, arch="sm_90")
+    argument = Argument("map", Direction.SCALAR, np.frombuffer(bytes(forged), np.uint8))
+    return program.launch(LaunchConfig(Dim3(1), Dim3(32)), [argument])
+
+
+@pytest.mark.parametrize("changes", FORGED.values(), ids=FORGED.keys())
+def test_a_forged_tensor_map_moves_nothing(changes):
+    misuse = [found for found in tile_launch(**changes).errors if found.check == "asynccheck.misuse"]
+    assert any("no tensor map" in found.message or "dimension" in found.message for found in misuse), misuse
+
+
+def test_the_same_map_unforged_is_one():
+    assert not [found for found in tile_launch().errors if "no tensor map" in found.message]
+
+
 def test_lanes_that_a_guard_spares_pass_a_barrier():
     result = launched("@%p1 bar.warp.sync 1; @!%p1 bar.sync 1, 32;")
     assert all(found.check != "synccheck.divergent" for found in result.diagnostics)
