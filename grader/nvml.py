@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -25,6 +26,7 @@ THROTTLE = {
     "nvmlClocksEventReasonHwThermalSlowdown": "hardware thermal slowdown",
     "nvmlClocksEventReasonHwPowerBrakeSlowdown": "power brake",
 }
+WORKER = b"/grader/worker/child.py"  # a word of its command line
 BUSY_WINDOW_US = 2_000_000  # NVML's samples of a process's use reach back about so far
 
 
@@ -72,10 +74,12 @@ class Nvml:
     Args:
         library: the module `pynvml`, initialised.
         handle: of the GPU.
+        is_worker: whether a process id is a worker's of the course; None looks at its command line.
     """
 
-    def __init__(self, library: ModuleType | Any, handle: Any):
+    def __init__(self, library: ModuleType | Any, handle: Any, is_worker: Callable[[int], bool] | None = None):
         self._library, self._handle = library, handle
+        self._is_worker = is_worker or _is_worker
 
     def _ask(self, function: str, *arguments: object) -> Any:
         """The answer of an NVML function about this GPU; None where the driver has none."""
@@ -130,11 +134,13 @@ class Nvml:
         """Processes that compute on the GPU besides ours, and are not known to have been idle.
 
         In a container NVML may give process ids of the host. Where none of ours is among them, one is taken for ours.
+        Warm workers of other notebooks are ours too: what they time waits for the same lock.
         """
         running = [process.pid for process in self._ask("nvmlDeviceGetComputeRunningProcesses") or ()]
         others = [pid for pid in running if pid not in own]
         if own and len(others) == len(running):
             others = others[1:]
+        others = [pid for pid in others if not self._is_worker(pid)]
         if not others:
             return 0
         busy = self._busy()
@@ -151,6 +157,15 @@ class Nvml:
             for sample in samples
             if (sample.smUtil or sample.memUtil) and newest - sample.timeStamp < BUSY_WINDOW_US
         )
+
+
+def _is_worker(pid: int) -> bool:
+    """True for a worker of the course, where the system tells a process's command line."""
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return False
+    return any(word.endswith(WORKER) for word in words[1:3])
 
 
 def _quietly(library: Any, function: Callable[[], Any]) -> Any:

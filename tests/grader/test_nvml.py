@@ -1,10 +1,12 @@
 """What is read from NVML, over a library of the tests that answers, refuses, or changes nothing when asked to."""
 
+import os
 from types import SimpleNamespace
 
 import pytest
 
-from grader.nvml import Nvml, NvmlMissing, gpus, open_gpu
+from grader.nvml import Nvml, NvmlMissing, _is_worker, gpus, open_gpu
+from grader.worker.host import WorkerDevice
 
 
 class FakeNvml:
@@ -122,6 +124,20 @@ def test_reasons_for_low_clocks_are_named_and_idling_is_none():
 )
 def test_who_else_is_on_the_gpu(processes, own, busy, foreign):
     assert surroundings(own, processes=processes, busy=busy).foreign == foreign
+
+
+def test_a_warm_worker_of_another_notebook_is_not_foreign():
+    library = FakeNvml(processes=(7, 8, 9))
+    assert Nvml(library, "gpu 0", lambda pid: pid == 8).surroundings((7,)).foreign == 1
+
+
+def test_a_worker_is_known_by_its_command_line():
+    worker = WorkerDevice("simulator")
+    try:
+        worker.start()
+        assert _is_worker(worker._child.pid) and not _is_worker(os.getpid()) and not _is_worker(2**22 + 1)
+    finally:
+        worker.close()
 
 
 def test_a_gpu_is_found_by_its_address_or_it_is_said():
