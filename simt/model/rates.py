@@ -47,11 +47,11 @@ class Rates:
     calibrated: bool = False
 
 
-# Cycles from dependent chains: H200's of instructions from Luo et al., "Benchmarking and Dissecting the Nvidia Hopper GPU
-# Architecture via Microbenchmarking" (arXiv 2402.13499), which finds those of Ampere and Ada within a few cycles; memory
-# from github.com/markdewing/AI_kernels, latency/README.md (V100, 4090, GH200 and B200). The tensor efficiency of mma.sync
-# is from the same paper. DRAM under load takes longer than alone: 810 instead of 690 cycles fit the H200's times, and the
-# others' are taken as much longer.
+# Cycles of instructions are round numbers within what microbenchmarks of Volta to Hopper report for dependent chains, such as
+# Luo et al., "Benchmarking and Dissecting the Nvidia Hopper GPU Architecture via Microbenchmarking" (arXiv 2402.13499), which
+# also gives the share of their peak that tensor cores reach by mma.sync. Latencies of memory are from
+# github.com/markdewing/AI_kernels, latency/README.md (V100, 4090, GH200 and B200). DRAM under load takes longer than alone:
+# 810 instead of 690 cycles fit the H200's times, and the others' are taken as much longer.
 LATENCIES = Latencies(arithmetic=4, special=18, double=8, shared=29, shuffle=23, barrier=20, tensor=33)
 UNDER_LOAD = 810 / 690
 

@@ -132,10 +132,16 @@ def _traffic(work: Work, deep: CacheRun, together: CacheRun | None, alone: Cache
 
 
 def _sharing(site: int, together: CacheRun | None, alone: CacheRun | None) -> float:
-    """L2 misses of all SMs over what they would be if groups as large as the first sample read no others' lines."""
-    if together is None or alone is None or not alone.counts[site][5]:
+    """L2 misses of all SMs over what they would be if groups as large as the first sample read no others' lines.
+
+    For a site that the moment of all SMs has not come to, as for those it has.
+    """
+    if together is None or alone is None:
         return 1.0
-    return float(together.counts[site][5] / alone.counts[site][5])
+    shared, apart = together.counts[site][5], alone.counts[site][5]
+    if not apart:
+        shared, apart = together.counts[:, 5].sum(), alone.counts[:, 5].sum()
+    return float(shared / apart) if apart else 1.0
 
 
 def _hot_line(work: Work, traced: Traced) -> tuple[float, float]:
