@@ -17,7 +17,7 @@ class Counters:
 
     Sectors are 32-byte sectors. Wavefronts are passes through shared memory; excess is wavefronts beyond the ideal for
     that access width (bank conflicts). `useful` bytes are what active lanes asked for. `ldmatrix`, and a `wmma` load that becomes
-    one, is a request of its own kind as Nsight counts it; its wavefronts are among the shared loads'.
+    one, is a request of its own kind as Nsight counts it, and so is `stmatrix`; their wavefronts are among the shared ones.
     """
 
     global_load_requests: int = 0
@@ -39,6 +39,7 @@ class Counters:
     shared_store_wavefronts: int = 0
     shared_store_excess: int = 0
     shared_store_bytes: int = 0
+    stmatrix_requests: int = 0
     atomic_global_requests: int = 0
     atomic_global_sectors: int = 0
     atomic_shared_requests: int = 0
@@ -139,6 +140,7 @@ METRICS: dict[str, Metric] = {
         ("shared_store_wavefronts", "passes they take", f"{_WAVES}st.sum", _BOUNDED),
         ("shared_store_excess", "of those, beyond the ideal", f"{_BANKS}st.sum", _BOUNDED),
         ("shared_store_bytes", "bytes their lanes stored", f"{_DATA}shared_op_st.sum", _PTX),
+        ("stmatrix_requests", "stores of matrices to shared memory, no shared stores to Nsight", "", _NONE),
         ("atomic_global_requests", "atomics on global memory", f"{_L1}requests_pipe_lsu_mem_global_op_red.sum", _EQUAL),
         ("atomic_global_sectors", "sectors they touch, pass by pass", f"{_L1}sectors_pipe_lsu_mem_global_op_red.sum", _EQUAL),
         ("atomic_shared_requests", "atomics on shared memory", f"{_SASS}shared_atom.sum", _PTX),
@@ -149,7 +151,8 @@ METRICS: dict[str, Metric] = {
         ("divergent_branches", "of those, where lanes part", "smsp__sass_branch_targets_threads_divergent.sum", _PTX),
         ("barriers", "barrier arrivals of warps", "", _NONE),
         ("shuffles", "warp shuffles", f"{_SASS}shfl.sum", _PTX),
-        ("tensor_instructions", "matrix products of the tensor cores", "sm__inst_executed_pipe_tensor.sum", _PTX),
+        ("tensor_instructions", "instructions of the tensor cores, as the machine code of sm_90 has them",
+         "sm__inst_executed_pipe_tensor.sum", _EQUAL),
         ("async_copies", "cp.async, in machine code LDGSTS", f"{_SASS}ldgsts.sum", _PTX),
         ("bulk_bytes", "bytes of bulk and tile copies", "", _NONE),
         ("fma_lane_instructions", "fused multiply-adds, lane by lane",

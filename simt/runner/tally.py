@@ -34,6 +34,7 @@ _NAMES = {
     (2, Access.ATOMIC): ("local_store_requests", "local_store_sectors", None, None),
 }  # fmt: skip
 _MATRIX_LOAD = ("ldmatrix_requests", *_NAMES[1, Access.LOAD][1:])
+_MATRIX_STORE = ("stmatrix_requests", *_NAMES[1, Access.STORE][1:])
 _PER_LANE = frozenset(["fma_lane_instructions", "flops"])
 
 
@@ -63,10 +64,14 @@ def _count_blocks(plan: Plan, runs: np.ndarray, rows) -> None:
             rows[stats.branch_line]["divergent_branches"] += parted
 
 
-def _is_matrix_load(instruction: Instruction) -> bool:
-    if instruction.name == "wmma":
-        return instruction.mods[0] == "load" and is_ldmatrix(instruction.mods)
-    return instruction.name == "ldmatrix"
+def _names(instruction: Instruction, scope: int, access: int) -> tuple[str | None, ...]:
+    """What a site's counts of one scope are called; LDSM and STSM are requests of their own kinds, as Nsight has them."""
+    if scope == 1 and instruction.name == "stmatrix":
+        return _MATRIX_STORE
+    loads = instruction.name == "wmma" and instruction.mods[0] == "load" and is_ldmatrix(instruction.mods)
+    if scope == 1 and (loads or instruction.name == "ldmatrix"):
+        return _MATRIX_LOAD
+    return _NAMES[scope, Access(access)]
 
 
 def _count_sites(plan: Plan, threads: Sequence[ThreadState], rows) -> None:
@@ -78,8 +83,7 @@ def _count_sites(plan: Plan, threads: Sequence[ThreadState], rows) -> None:
                 row["bulk_bytes"] += moved
             continue
         for scope in range(3):
-            names = _MATRIX_LOAD if scope == 1 and _is_matrix_load(info.instruction) else _NAMES[scope, Access(info.access)]
-            for column, name in enumerate(names):
+            for column, name in enumerate(_names(info.instruction, scope, info.access)):
                 value = sum(thread.sites[index].counts[4 * scope + column] for thread in threads)
                 if name is not None and value:
                     row[name] += value

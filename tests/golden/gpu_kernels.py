@@ -161,7 +161,7 @@ def _run(job: Job, jobs: Path, out: Path, driver: _Driver) -> dict[str, object]:
 def _set_constants(module, file: LaunchFile, runtime) -> None:
     for name, array in file.constants.items():
         raw = np.ascontiguousarray(array)
-        runtime.memcpy(module.get_global_var(name).ptr, raw.ctypes.data, raw.nbytes, runtime.memcpyHostToDevice)
+        runtime.memcpy(module.get_global_var(name), raw.ctypes.data, raw.nbytes, runtime.memcpyHostToDevice)
 
 
 def main(jobs: Path, out: Path, names: list[str]) -> int:
