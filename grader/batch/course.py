@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from grader.class_file import ClassFile, no_class, read_class
 from grader.hidden import HiddenCases, load_hidden
@@ -55,6 +55,12 @@ class Course:
         """What a notebook may answer; None for the exercises of the lesson that it is."""
         ids = self.class_file.exercises or ((*self.rows,) if self.class_file.packs else ())
         return tuple(self.rows[name] for name in ids) if ids else None
+
+    def expected_in(self, file: str) -> tuple[str, ...]:
+        """Ids of what a file should answer, by its name alone where the class lists nothing."""
+        listed = self.wanted()
+        rows = listed or [row for row in self.rows.values() if row.lesson == PurePath(file).stem]
+        return tuple(row.id for row in rows)
 
     def key(self, exercise_id: str, answer: str) -> str:
         """The key of the verdict on the answer with this digest."""

@@ -57,31 +57,53 @@ def make_plan(store: SqlStore, collected: Collected, course: Course) -> Plan:
     stored = [one for one in store.hand_ins() if (one.student, one.file, one.digest) in here]
     readings, parsed = _read(store, stored, here, course)
     plan = Plan(stored, readings)
-    final, old = store.final_keys(), {(r.hand_in, r.exercise_id): r for r in store.results()}
-    planned: dict[str, Work] = {}
-    at_once: list[Result] = []
-    gradings: list[Grading] = []
+    known = _Known(course, store.final_keys())
     for one in stored:
-        lacking: list[tuple[str, Result]] = []
-        for exercise_id, answer in readings[one.id].answers.items():
-            result = _result(one, exercise_id, answer, course)
-            if result.is_missing or result.key in final:
-                at_once.append(result)
-            elif isinstance(answer, Unreadable):
-                gradings.append(_unreadable(result.key, answer, course))
-                final.add(result.key)
-                at_once.append(result)
-            elif result.key in planned:
-                planned[result.key].waiting.append(result)
-            else:
-                lacking.append((answer, result))
-        if lacking:
-            plan.works.append(_work(one, lacking, parsed, here, course, planned))
-    changed = [result for result in at_once if old.get((result.hand_in, result.exercise_id)) != result]
-    if gradings or changed:
-        store.record(gradings, changed)
-    plan.n_known = sum(not result.is_missing for result in at_once)
+        if lacking := known.take(one, readings[one.id]):
+            plan.works.append(_work(one, lacking, parsed, here, course, known.planned))
+    old = {(result.hand_in, result.exercise_id): result for result in store.results()}
+    changed = [result for result in known.results if old.get((result.hand_in, result.exercise_id)) != result]
+    if known.gradings or changed:
+        store.record(known.gradings, changed)
+    plan.n_known = sum(not result.is_missing for result in known.results)
     return plan
+
+
+@dataclass(slots=True)
+class _Known:
+    """What needs no worker: results whose verdict is there, answers that are missing or cannot be read.
+
+    Attributes:
+        final: keys of the verdicts that are there.
+        planned: key → the work that will give it.
+        results, gradings: to be kept at once.
+    """
+
+    course: Course
+    final: set[str]
+    planned: dict[str, Work] = field(default_factory=dict)
+    results: list[Result] = field(default_factory=list)
+    gradings: list[Grading] = field(default_factory=list)
+
+    def take(self, one: StoredHandIn, reading: Reading) -> list[tuple[str, Result]]:
+        """Sorts out one hand-in; returns (answer's digest, result) for each verdict that nobody has planned yet."""
+        if reading.problem:
+            self.results += [
+                Result(one.id, name, "", reading.problem, True) for name in self.course.expected_in(one.file)
+            ]
+        lacking = []
+        for exercise_id, answer in reading.answers.items():
+            result = _result(one, exercise_id, answer, self.course)
+            if isinstance(answer, Unreadable) and not result.is_missing and result.key not in self.final:
+                self.gradings.append(_unreadable(result.key, answer, self.course))
+                self.final.add(result.key)
+            if result.is_missing or result.key in self.final:
+                self.results.append(result)
+            elif result.key in self.planned:
+                self.planned[result.key].waiting.append(result)
+            else:
+                lacking.append((str(answer), result))
+        return lacking
 
 
 def _read(

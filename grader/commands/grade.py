@@ -25,7 +25,6 @@ __all__ = ["NAMES", "add", "run"]
 
 NAMES = ("grade",)
 MOST_SHOWN = 40  # failures by name in the summary; --json lists all
-PLATFORM_FILES = ("class.toml",)
 
 
 def add(commands: argparse._SubParsersAction) -> None:
@@ -173,12 +172,13 @@ def _line(row: Row, entry: Entry) -> dict[str, object]:
 
 def _say_failures(rows: list[Row], problems: list[dict[str, str]], out: Output) -> None:
     lines = [f"{one['student']}{': ' + one['file'] if one['file'] else ''}: {one['problem']}" for one in problems]
+    silent = {one["student"] for one in problems}
     lines += [
         f"{row.student}: {entry.exercise_id}: {entry.verdict}"
         + (f" ({_short(entry.message)})" if entry.message else "")
         for row in rows
         for entry in row.entries
-        if not entry.is_passed
+        if not entry.is_passed and not (row.student in silent and entry.verdict == "missing")
     ]
     for line in lines[:MOST_SHOWN]:
         out.say(line)

@@ -81,6 +81,13 @@ def test_an_accident_leaves_the_earlier_hand_in_standing(store, folder, emptied)
     assert plan.readings[newest.id].problem or plan.readings[newest.id].suspicious
 
 
+def test_a_file_that_is_no_notebook_says_so_in_every_exercise(store, folder):
+    write(folder / "dan" / "selftest.ipynb", '{"cells": [')
+    grade_folder(folder, store)
+    entry = entries(store, folder)["dan"]
+    assert (entry.verdict, entry.score) == ("missing", 0.0) and "not readable as JSON" in entry.message
+
+
 def test_a_lost_worker_earns_nothing_and_is_tried_again(store, folder):
     _, lost = grade_folder(folder, store, FakeRunner(lose=["ann: selftest.py"]))
     assert [outcome.task.label for outcome in lost] == ["ann: selftest.py"]
