@@ -96,12 +96,14 @@ def is_sound(tile: Ptr[TileMap]) -> b1:
         return False
     if tile.swizzle > 3 or tile.fill > 1 or i32(tile.element_bytes) != element_bytes_of(i32(tile.element)):
         return False
+    if tile.address & 15:
+        return False
     if tile.swizzle != 0 and inner_bytes(tile) > i64(16) << i64(tile.swizzle):
         return False  # a swizzled chunk would leave its row
     for dimension in range(5):
         if tile.steps[dimension] < 1 or tile.steps[dimension] > 8:
             return False
-        if dimension < 4 and tile.strides[dimension] >= MAX_STRIDE:
+        if dimension < 4 and (tile.strides[dimension] >= MAX_STRIDE or tile.strides[dimension] & 15):
             return False
     return inner_bytes(tile) & 15 == 0
 

@@ -50,7 +50,8 @@ ROWS = (
             "{and,or,xor}.{b32,b64}",
         )
     ), _COPY + "cp.reduce.async.bulk", ("8.0", 90), _ONE_BLOCK),
-    _row("cp", (f"cp.async.bulk.prefetch.L2.global{_HINT}", f"cp.async.bulk.prefetch.tensor.{_RANKS}.L2.global{{.tile}}{_HINT}"),
+    _row("cp", (f"cp.async.bulk.prefetch.L2.global{_HINT}", "cp.async.bulk.prefetch.L2.global.L2::evict_last",
+                f"cp.async.bulk.prefetch.tensor.{_RANKS}.L2.global{{.tile}}{_HINT}"),
          _COPY + "cp.async.bulk.prefetch", ("8.0", 90), "a hint: nothing happens"),
     _row("cp", ("cp.async.bulk.commit_group",), _COPY + "cp.async.bulk.commit_group", ("8.0", 90)),
     _row("cp", ("cp.async.bulk.wait_group{.read}",), _COPY + "cp.async.bulk.wait_group", ("8.0", 90)),
@@ -67,7 +68,8 @@ ROWS = (
     _row("fence", ("fence.mbarrier_init.release.cluster",), _FENCE, ("8.0", 90), "nothing to do"),
     _row("fence", ("fence.proxy.async{.global,.shared::cta,.shared::cluster}",), _FENCE, ("8.0", 90),
          "of shared memory; a bulk copy that reads ordinary writes without it is a finding"),
-    _row("fence", ("fence.proxy.alias",), _FENCE, ("7.5", 70), "nothing to do"),
+    _row("fence", ("fence.proxy.alias", "fence.proxy.tensormap::generic.{release,acquire}.{cta,cluster,gpu,sys}"), _FENCE,
+         ("7.5", 70), "nothing to do: a tensor map is read when its copy begins"),
     _row("prefetch", ("prefetch{.const,.param}.tensormap",), "Data Movement and Conversion Instructions: prefetch", ("8.0", 90),
          "a hint: nothing happens"),
 )

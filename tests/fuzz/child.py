@@ -27,6 +27,7 @@ from simt.kernel_names import find_kernels
 from simt.launch import Dim3, LaunchConfig
 from simt.program import BuildFailed, Program
 from simt.runner.host_memory import GUARD_PAGES
+from simt.tensor_map import ELEMENTS, MAP_BYTES, Swizzle, TensorMap
 from tests.fuzz.corpus import pick, pick_ptx
 from tests.fuzz.mutations import mutated_bytes, mutated_ptx
 
@@ -77,7 +78,20 @@ def _argument(rng: random.Random, number: int, n_bytes: int) -> Argument:
         return Argument(f"a{number}", direction, np.arange(1024, dtype=np.float32), offset_bytes=rng.choice((0, 0, 0, 4, 4096)))
     if n_bytes == 4:
         return Argument(f"a{number}", Direction.SCALAR, np.int32(rng.choice((0, 1, 31, 64, 100, 1000, -1, 2**31 - 1))))
+    if n_bytes == MAP_BYTES and rng.random() < 0.8:
+        return Argument(f"a{number}", Direction.SCALAR, _map(rng, f"m{number}"))
     return Argument(f"a{number}", Direction.SCALAR, np.frombuffer(rng.randbytes(max(n_bytes, 1))[:n_bytes], np.uint8))
+
+
+def _map(rng: random.Random, name: str) -> TensorMap:
+    """A tensor map that the driver would take; its tensor may be larger than the memory behind it."""
+    dtype, rank = rng.choice(("float32", "float32", "float16", "uint8", "int64")), rng.choice((1, 2, 2, 2, 3, 5))
+    unit, swizzle = 16 // ELEMENTS[dtype].n_bytes, rng.choice(tuple(Swizzle))
+    box = [unit * rng.choice((1, 2, 4, 8) if not swizzle else (1, 2)), *(rng.choice((1, 2, 8, 16)) for _ in range(rank - 1))]
+    shape = [*(rng.choice((1, 3, 32)) for _ in range(rank - 1)), unit * rng.choice((1, 4, 32))]
+    steps = [1, *(rng.choice((1, 1, 2, 8)) for _ in range(rank - 1))]
+    backing = Argument(name, rng.choice((Direction.IN, Direction.OUT, Direction.INOUT)), np.arange(2048, dtype=np.float32))
+    return TensorMap.of(name, shape, dtype, box, element_strides=steps, swizzle=swizzle, backing=backing)
 
 
 def _launch(program: Program, rng: random.Random) -> str:

@@ -5,9 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from simt.engine.tensor_maps import TileMap
 from simt.events import Argument, Direction
 from simt.launch import Dim3, LaunchConfig
 from simt.program import Program
+from simt.runner.tensor_maps import map_bytes
 from simt.tensor_map import ELEMENTS, Fill, Swizzle, TensorMap, broken_rules
 from tests.simt.tile_reference import loaded, n_bytes, stored
 
@@ -169,6 +171,46 @@ def test_a_map_in_local_memory_is_named():
 def test_other_bytes_are_no_map():
     row = found(program(2, "load", map="(const void*)y"), small())[0]
     assert row.check == "asynccheck.misuse" and "no tensor map" in row.message
+
+
+def crafted(**fields):
+    """The bytes of a sound map, with fields changed as no host would."""
+    m = TileMap.structure().from_buffer_copy(map_bytes(small(), 0x7F00_0000_0000))
+    for name, value in fields.items():
+        if isinstance(value, tuple):
+            getattr(m, name)[value[0]] = value[1]
+        else:
+            setattr(m, name, value)
+    return np.frombuffer(bytes(m), np.uint8)
+
+
+def map_in_memory():
+    """A load by the map that lies in `y`."""
+    body = LOAD.replace("COPY", copy(2, map="(const void*)y", operation="load"))
+    return Program.from_cuda(HEAD + body.replace("for (int i", "if (total < 0) for (int i"), arch="sm_90")
+
+
+HOSTILE = {
+    "magic": {"magic": 0}, "rank": {"rank": 0}, "many dimensions": {"rank": 6}, "element": {"element": 12},
+    "bytes of another element": {"element": 8}, "no bytes": {"element_bytes": 0}, "swizzle": {"swizzle": 4}, "fill": {"fill": 2},
+    "odd address": {"address": 0x7F00_0000_0008}, "odd stride": {"strides": (0, 132)}, "far": {"strides": (1, 1 << 44)},
+    "no step": {"steps": (1, 0)}, "wide for its swizzle": {"swizzle": 1}, "odd box": {"box": (0, 29)},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_bytes_that_a_host_never_makes_are_no_map(name):
+    compiled = map_in_memory()
+    y = Argument("y", Direction.INOUT, crafted(**HOSTILE[name]))
+    row = errors(launch(compiled, small(), np.zeros(512, np.float32), y, [0, 0]))[0]
+    assert row.check == "asynccheck.misuse" and "no tensor map" in row.message
+
+
+def test_a_crafted_map_reaches_only_what_the_kernel_may():
+    compiled = map_in_memory()
+    y = Argument("y", Direction.INOUT, crafted(address=0x7F77_0000_0000))
+    rows = errors(launch(compiled, small(), np.zeros(512, np.float32), y, [0, 0]))
+    assert rows[0].check == "memcheck.global.read-oob"
 
 
 def test_a_tile_starts_at_a_multiple_of_128_bytes():
