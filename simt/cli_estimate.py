@@ -111,7 +111,7 @@ def _argument(file: LaunchFile, name: str, arrays: dict[str, Argument]) -> Argum
     if name not in arrays:
         spec = file.arguments[name]
         if spec.kind == "tensormap":
-            raise LaunchFileError(f"`{name}` is a tensor map, which an estimate does not take", "estimate a plain kernel")
+            raise Unsupported(f"`{name}` is a tensor map, which an estimate does not take", None)
         value = spec.value if spec.array is None else lazy_array(spec.array)
         direction = Direction.SCALAR if spec.array is None else spec.direction
         arrays[name] = Argument(name, direction, value)

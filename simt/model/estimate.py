@@ -21,7 +21,7 @@ from simt.engine.state import Access
 from simt.gpus import Gpu
 from simt.model.mix import PIPES, elapsed
 from simt.model.rates import Rates
-from simt.model.work import Traffic, Work
+from simt.model.work import Traffic, Work, is_bulk
 from simt.occupancy import occupancy
 from simt.ptx.syntax import Immediate
 
@@ -108,7 +108,7 @@ def move(work: Work, traffic: Traffic) -> Moved:
         stored += sectors
         lines += float(work.sites[site, 0]) * traffic.lines.get(site, 1.0)
         dram += sectors * (traffic.written + traffic.filled)
-    bulk = sum(float(work.sites[i, 11]) for i, info in enumerate(work.plan.site_infos) if not info.element_bytes)
+    bulk = sum(float(work.sites[i, 11]) for i, info in enumerate(work.plan.site_infos) if is_bulk(info))
     return Moved(filled + bulk / SECTOR, stored, lines, SECTOR * dram + bulk)
 
 

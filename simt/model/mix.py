@@ -26,6 +26,9 @@ _FREE = frozenset(
 )  # folded into operands, or once a thread
 _FLOAT_SPECIAL = frozenset(["rcp", "rsqrt", "sqrt", "ex2", "lg2", "sin", "cos", "tanh"])
 _MEMORY = frozenset(["ld", "ldu", "st", "atom", "red", "cp", "ldmatrix", "stmatrix", "wmma", "prefetch"])
+_SYNCHRONISING = frozenset(
+    ["bar", "barrier", "membar", "fence", "vote", "match", "redux", "mbarrier", "nanosleep", "wgmma", "griddepcontrol"]
+)
 # Slots of operations that expand: (issue, fma, alu, xu). CUDA C Programming Guide, "Arithmetic Instructions", calls
 # division and square root in round-to-nearest several instructions; counts from listings of sm_90.
 _EXPANDED = {
@@ -34,6 +37,12 @@ _EXPANDED = {
     ("div", "int32", ""): (22, 8, 12, 2), ("rem", "int32", ""): (24, 9, 13, 2),
     ("div", "int64", ""): (70, 30, 38, 2), ("rem", "int64", ""): (72, 31, 39, 2),
 }  # fmt: skip
+
+
+# Time of a product by type over half precision's, by peak rates of the H100 whitepaper, table 2; and the share of the peak
+# that mma.sync reaches, which the model's rate of the tensor pipe is for (`Rates.tensor_efficiency`).
+_TENSOR_COST = {"f64": 14.8, "tf32": 2.0, "s8": 0.5, "u8": 0.5, "e4m3": 0.5, "e5m2": 0.5}
+MMA_SYNC_SHARE = 0.629
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,14 +144,21 @@ def _slots(instruction: Instruction) -> tuple[float, ...]:
         row = _EXPANDED.get((name, width, rounding))
         if row is not None and (not rounding or rounding in mods):
             return (*row, 0, 0, 0)
-    if name in ("mma", "wmma") and mods[:1] not in (("load",), ("store",)):
+    if _is_product(name, mods):
         m, n, k = shape_of(mods)
-        return (max(1, m * n * k / 2048), 0, 0, 0, 0, 2 * m * n * k, 0)
+        flops = 2 * m * n * k * next((cost for type_, cost in _TENSOR_COST.items() if type_ in mods), 1.0)
+        if name == "wgmma":  # one instruction of four warps, at the full rate
+            return (1, 0, 0, 0, 0, flops / 4 * MMA_SYNC_SHARE, 0)
+        return (max(1, m * n * k / 2048), 0, 0, 0, 0, flops, 0)
     if name == "shfl":
         return (1, 0, 0, 0, 0, 0, 1)
-    if name in _MEMORY or name in ("bar", "barrier", "membar", "fence", "vote", "match", "redux", "mbarrier", "nanosleep"):
+    if name in _MEMORY or name in _SYNCHRONISING:
         return (1,) + (0,) * 6
     return _arithmetic_slots(name, mods, width)
+
+
+def _is_product(name: str, mods: tuple[str, ...]) -> bool:
+    return name == "mma" or (name in ("wmma", "wgmma") and mods[:1] in (("mma",), ("mma_async",)))
 
 
 def _arithmetic_slots(name: str, mods: tuple[str, ...], width: str) -> tuple[float, ...]:
@@ -231,7 +247,7 @@ def _latency(instruction: Instruction, latencies: Latencies) -> float:
         return latencies.shuffle
     if name in ("bar", "barrier"):
         return latencies.barrier
-    if name in ("mma", "wmma") and mods[:1] not in (("load",), ("store",)):
+    if _is_product(name, mods):
         return latencies.tensor
     if name in _FLOAT_SPECIAL:
         return latencies.special

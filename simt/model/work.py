@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from simt.codegen.plan import Plan
+from simt.codegen.plan import Plan, SiteInfo
 from simt.engine.state import Access, Scope
 from simt.model.mix import BlockMix
 
-__all__ = ["Traffic", "Work"]
+__all__ = ["Traffic", "Work", "is_bulk"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,11 @@ class Traffic:
     filled: float = 0.0
     hot_share: float = 0.0
     packet_lanes: float = 1.0
+
+
+def is_bulk(info: SiteInfo) -> bool:
+    """A bulk or tile copy: its bytes are counted, it makes no requests."""
+    return info.instruction.name == "cp" and "bulk" in info.instruction.mods
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +72,8 @@ class Work:
     def of_global(self, *accesses: Access) -> list[int]:
         """Sites that made such global requests."""
         infos = enumerate(self.plan.site_infos)
-        return [i for i, info in infos if info.access in accesses and info.element_bytes and self.sites[i, 0]]
+        made = (i for i, info in infos if info.access in accesses and info.element_bytes and not is_bulk(info))
+        return [i for i in made if self.sites[i, 0]]
 
     def requests(self, scope: Scope) -> float:
         """Requests of a block in a scope, of any access."""

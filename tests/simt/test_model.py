@@ -8,9 +8,10 @@ from simt.gpus import GPUS, gpu
 from simt.launch import Dim3, LaunchConfig
 from simt.launch_values import ArraySpec
 from simt.model.estimate import _cycle
-from simt.model.mix import block_mixes
+from simt.model.mix import PIPES, _slots, block_mixes
 from simt.model.rates import RATES
 from simt.program import Program
+from simt.ptx.syntax import Instruction
 from simt.runner.estimating import FULL, estimate_launch
 from simt.runner.lazy_memory import PATTERN_BYTES, lazy_array, repeated
 
@@ -99,6 +100,22 @@ def mix_of(body):
 def test_counted_loop_is_taken_as_unrolled_one_with_a_given_step_is_not():
     assert any(mix.unrolled for mix in mix_of("float s = 0; for (int k = 0; k < n; ++k) s += x[k]; y[0] = s;"))
     assert not any(mix.unrolled for mix in mix_of("for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = x[i];"))
+
+
+@pytest.mark.parametrize(
+    ("opcode", "flops"),
+    [
+        ("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", 4096),
+        ("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", 2 * 2048),
+        ("wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16", 2 * 64 * 128 * 16 / 4 * 0.629),
+        ("wgmma.fence.sync.aligned", 0),
+        ("wmma.load.a.sync.aligned.row.m16n16k16.f16", 0),
+    ],
+)
+def test_matrix_product_counts_in_half_precision_products_of_mma_sync(opcode, flops):
+    name, *mods = opcode.split(".")
+    slots = dict(zip(PIPES, _slots(Instruction(opcode, name, tuple(mods), ())), strict=True))
+    assert slots["tensor_flops"] == pytest.approx(flops)
 
 
 def test_queue_is_latency_bound_with_few_customers_and_service_bound_with_many():
