@@ -135,7 +135,7 @@ def test_a_worker_is_known_by_its_command_line():
     worker = WorkerDevice("simulator")
     try:
         worker.start()
-        assert _is_worker(worker._child.pid) and not _is_worker(os.getpid()) and not _is_worker(2**22 + 1)
+        assert _is_worker(worker._child._process.pid) and not _is_worker(os.getpid()) and not _is_worker(2**22 + 1)
     finally:
         worker.close()
 
