@@ -22,11 +22,13 @@ from pathlib import Path
 import numpy as np
 
 from simt.cli_run import RunOptions, run_files
+from simt.engine.state import GLOBAL_BASE
 from simt.events import ALL_CHECKS, Argument, Budget, Direction, Status
 from simt.kernel_names import find_kernels
 from simt.launch import Dim3, LaunchConfig
 from simt.program import BuildFailed, Program
 from simt.runner.host_memory import GUARD_PAGES
+from simt.runner.tensor_maps import map_bytes
 from simt.tensor_map import ELEMENTS, MAP_BYTES, Swizzle, TensorMap
 from tests.fuzz.corpus import pick, pick_ptx
 from tests.fuzz.mutations import mutated_bytes, mutated_ptx
@@ -78,9 +80,21 @@ def _argument(rng: random.Random, number: int, n_bytes: int) -> Argument:
         return Argument(f"a{number}", direction, np.arange(1024, dtype=np.float32), offset_bytes=rng.choice((0, 0, 0, 4, 4096)))
     if n_bytes == 4:
         return Argument(f"a{number}", Direction.SCALAR, np.int32(rng.choice((0, 1, 31, 64, 100, 1000, -1, 2**31 - 1))))
-    if n_bytes == MAP_BYTES and rng.random() < 0.8:
+    if n_bytes == MAP_BYTES and rng.random() < 0.5:
         return Argument(f"a{number}", Direction.SCALAR, _map(rng, f"m{number}"))
+    if n_bytes == MAP_BYTES:
+        return Argument(f"a{number}", Direction.SCALAR, np.frombuffer(_forged_map(rng), np.uint8))
     return Argument(f"a{number}", Direction.SCALAR, np.frombuffer(rng.randbytes(max(n_bytes, 1))[:n_bytes], np.uint8))
+
+
+def _forged_map(rng: random.Random) -> bytes:
+    """A tensor map of the first array, some of its bytes changed."""
+    box = (rng.choice((4, 32, 64)), rng.choice((1, 8)))
+    made = TensorMap.of("x", (8, 128), "float32", box, swizzle=rng.choice(list(Swizzle)))
+    raw = bytearray(map_bytes(made, GLOBAL_BASE))
+    for _ in range(rng.choice((0, 0, 1, 3))):
+        raw[rng.randrange(8, 90)] = rng.randrange(256)
+    return bytes(raw)
 
 
 def _map(rng: random.Random, name: str) -> TensorMap:
