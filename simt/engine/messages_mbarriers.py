@@ -59,6 +59,10 @@ def _arrivals(view: LaunchView, found: Found) -> Diagnostic:
 _MAP_HELP = "declare the parameter `const __grid_constant__ CUtensorMap map` and pass `&map` on"
 
 
+def _signed(word: int) -> int:
+    return word - (1 << 32) if word >> 31 else word
+
+
 def _misuse(view: LaunchView, found: Found) -> Diagnostic:
     """One sentence and a next step for each way to use an mbarrier, a bulk copy or a map against its rules."""
     name = _name(view, found.address)
@@ -108,6 +112,12 @@ def _misuse(view: LaunchView, found: Found) -> Diagnostic:
         Misuse.MAP_REDUCE: (
             "reduces into a tensor whose elements do not take this operation",
             "add takes all but bytes and shorts, min and max no float or double, inc and dec uint32, and, or, xor integers",
+        ),
+        Misuse.MAP_START: (
+            f"begins a tile at element {_signed(found.high & LOW)} of {found.high >> 32} bytes, so its rows begin at no"
+            " multiple of 16 bytes",
+            f"the innermost coordinate is a multiple of {max(1, 16 // max(1, found.high >> 32))}; a GPU stops with an"
+            " illegal instruction. Load a wider box from the multiple below, and skip what comes first",
         ),
     }[Misuse(found.low)]  # fmt: skip
     return told(view, found, f"{who(view, found)} {says}", help=help)

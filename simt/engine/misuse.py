@@ -20,3 +20,4 @@ class Misuse(enum.IntEnum):
     NO_MAP = 9  # other bytes than a tensor map's
     MAP_RANK = 10  # another number of dimensions than the instruction has
     MAP_REDUCE = 11  # elements that no reduction takes
+    MAP_START = 12  # an inner coordinate that begins a row between 16-byte units

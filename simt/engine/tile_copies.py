@@ -8,29 +8,47 @@ from simt.engine.flying import BulkState
 from simt.engine.mbarriers import give_up
 from simt.engine.misuse import Misuse
 from simt.engine.native import native
-from simt.engine.records import Ptr, b1, i32, u32, u64, void
+from simt.engine.records import Ptr, b1, i32, i64, u32, u64, void
 from simt.engine.state import Bulk, Scope, Site, Warp
 from simt.engine.tensor_maps import fetch_map, map_of, no_map, row_pitch, tile_rows
 from simt.engine.tiles import is_reducible, tile_type
 
 __all__ = ["TILE_COPIES"]
 
+ROW_START = 16  # a row of a box begins at a multiple of it: CUDA_ERROR_ILLEGAL_INSTRUCTION on an H200 otherwise
 UNIT = 128  # a tile's place in shared memory is a multiple of it (PTX ISA, cp.async.bulk.tensor)
 
 
 @native
-def aim_tile(warp: Ptr[Warp], site: Ptr[Site], bulk: Ptr[Bulk], lane: u32, rank: i32, address: u64, place: Ptr[i32]) -> b1:
+def aim_tile(
+    warp: Ptr[Warp], site: Ptr[Site], bulk: Ptr[Bulk], lane: u32, rank: i32, address: u64, place: Ptr[i32]
+) -> b1:
     """Reads the map and the coordinates (32 lanes of each dimension); false after saying what is wrong."""
     bulk.rank = rank
     for dimension in range(rank):
         bulk.coordinates[dimension] = place[dimension * 32 + i32(lane)]
-    return fetch_map(warp, site, lane, address, rank, map_of(bulk))
+    if not fetch_map(warp, site, lane, address, rank, map_of(bulk)):
+        return False
+    if i64(bulk.coordinates[0]) * i64(map_of(bulk).element_bytes) & (ROW_START - 1) != 0:
+        low = u64(u32(bulk.coordinates[0]))
+        no_map(warp, site, lane, address, Misuse.MAP_START, (u64(map_of(bulk).element_bytes) << 32) | low)
+        return False
+    return True
 
 
 @native
 def tile_load(
-    warp: Ptr[Warp], read: Ptr[Site], write: Ptr[Site], map_site: Ptr[Site], bar: Ptr[Site], mask: u32, rank: i32,
-    maps: Ptr[u64], coordinates: Ptr[i32], targets: Ptr[u64], barriers: Ptr[u64]
+    warp: Ptr[Warp],
+    read: Ptr[Site],
+    write: Ptr[Site],
+    map_site: Ptr[Site],
+    bar: Ptr[Site],
+    mask: u32,
+    rank: i32,
+    maps: Ptr[u64],
+    coordinates: Ptr[i32],
+    targets: Ptr[u64],
+    barriers: Ptr[u64],
 ) -> void:
     """Every active lane loads a box; its mbarrier hears of the bytes."""
     lanes = mask
@@ -56,8 +74,16 @@ def tile_load(
 
 @native
 def tile_store(
-    warp: Ptr[Warp], read: Ptr[Site], write: Ptr[Site], map_site: Ptr[Site], mask: u32, rank: i32, maps: Ptr[u64],
-    coordinates: Ptr[i32], sources: Ptr[u64], operation: i32
+    warp: Ptr[Warp],
+    read: Ptr[Site],
+    write: Ptr[Site],
+    map_site: Ptr[Site],
+    mask: u32,
+    rank: i32,
+    maps: Ptr[u64],
+    coordinates: Ptr[i32],
+    sources: Ptr[u64],
+    operation: i32,
 ) -> void:
     """Every active lane stores a box, or reduces into it, in its open group."""
     lanes = mask

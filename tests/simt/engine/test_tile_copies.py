@@ -79,7 +79,10 @@ def random_tile(rng, rank, dtype=None):
     dtype = dtype or str(rng.choice(["uint8", "uint16", "int32", "float32", "float64", "float16", "int64"]))
     size, swizzle = ELEMENTS[dtype].n_bytes, Swizzle(int(rng.integers(0, 4)))
     unit = 16 // size
-    box = [min(unit * int(rng.integers(1, (swizzle.span_bytes or 128) // 16 + 1)), 256), *map(int, rng.integers(1, 5, rank - 1))]
+    box = [
+        min(unit * int(rng.integers(1, (swizzle.span_bytes or 128) // 16 + 1)), 256),
+        *map(int, rng.integers(1, 5, rank - 1)),
+    ]
     dims = [unit * int(rng.integers(1, 9)), *map(int, rng.integers(1, 6, rank - 1))]
     fill = Fill.NAN if ELEMENTS[dtype].is_float and rng.integers(2) else Fill.ZERO
     steps = [1, *map(int, rng.integers(1, 3, rank - 1))]
@@ -87,7 +90,8 @@ def random_tile(rng, rank, dtype=None):
     tile = TensorMap.of("x", shape, dtype, box, element_strides=steps, swizzle=swizzle, fill=fill)
     assert not list(broken_rules("map", tile))
     x = rng.integers(0, 250, int(np.prod(dims)) * size).astype(np.uint8).view(dtype)
-    return tile, x, [int(rng.integers(-3, n + 2)) for n in dims]
+    start = [int(rng.integers(-3, n + 2)) for n in dims]
+    return tile, x, [start[0] // unit * unit, *start[1:]]
 
 
 def errors(result):
@@ -100,7 +104,9 @@ def test_a_load_brings_the_box_and_fills_what_is_outside(rank):
     for _ in range(6):
         tile, x, start = random_tile(rng, rank)
         want = loaded(x, tile, start)
-        result = launch(compiled, tile, x, Argument("y", Direction.OUT, np.zeros(want.size, np.uint8)), start, Direction.IN)
+        result = launch(
+            compiled, tile, x, Argument("y", Direction.OUT, np.zeros(want.size, np.uint8)), start, Direction.IN
+        )
         known = ~np.ma.getmaskarray(want)
         assert np.array_equal(result.outputs["y"][known], want.data[known]), tile
         assert errors(result) == []
@@ -165,12 +171,21 @@ def test_a_map_in_local_memory_is_named():
     text = "CUtensorMap near = map; near.opaque[15] += total;"
     body = LOAD.replace("COPY", text + copy(2, map="&near", operation="load"))
     row = found(Program.from_cuda(HEAD + body, arch="sm_90"), small())[0]
-    assert row.check == "asynccheck.misuse" and "local or shared memory" in row.message and "__grid_constant__" in row.help
+    assert (
+        row.check == "asynccheck.misuse" and "local or shared memory" in row.message and "__grid_constant__" in row.help
+    )
 
 
 def test_other_bytes_are_no_map():
     row = found(program(2, "load", map="(const void*)y"), small())[0]
     assert row.check == "asynccheck.misuse" and "no tensor map" in row.message
+
+
+@pytest.mark.parametrize(("start", "says"), [(5, "element 5 of 4 bytes"), (-3, "element -3 of 4 bytes")])
+def test_a_row_starts_at_a_multiple_of_16_bytes(start, says):
+    """An H200 stops with an illegal instruction there."""
+    row = found(program(2, "load"), small(), (start, 0))[0]
+    assert row.check == "asynccheck.misuse" and says in row.message and "multiple of 4" in row.help
 
 
 def crafted(**fields):

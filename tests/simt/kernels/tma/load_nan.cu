@@ -7,7 +7,7 @@ __global__ void load_nan(const __grid_constant__ CUtensorMap map, unsigned short
         init(&bar, 1);
         publish();
         expect(&bar, sizeof(tile));
-        load(tile, &map, -5, -3, &bar);
+        load(tile, &map, -8, -3, &bar);
     }
     __syncthreads();
     wait(&bar, 0);

@@ -6,7 +6,7 @@ __global__ void store_edges(const __grid_constant__ CUtensorMap map) {
     fence_async();
     __syncthreads();
     if (threadIdx.x == 0) {
-        int x = blockIdx.x % 2 ? 15 : -7, y = blockIdx.x / 2 ? 16 : -3;
+        int x = blockIdx.x % 2 ? 16 : -8, y = blockIdx.x / 2 ? 16 : -3;
         store(&map, x, y, tile);
         commit();
         drain();
