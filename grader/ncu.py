@@ -139,12 +139,20 @@ def _watch(command: Sequence[str]) -> str:
     try:
         return tool.communicate(timeout=SECONDS)[0]
     except BaseException as error:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(tool.pid, signal.SIGKILL)
-        tool.wait()
+        _kill(tool)
         if isinstance(error, subprocess.TimeoutExpired):
             raise ToolMissing(f"{Path(command[0]).name} took longer than {SECONDS:g} s") from None
         raise
+
+
+def _kill(tool: subprocess.Popen) -> None:
+    """Ends the tool and, where there are process groups, everything that it started."""
+    with contextlib.suppress(ProcessLookupError):
+        if hasattr(os, "killpg"):
+            os.killpg(tool.pid, signal.SIGKILL)
+        else:
+            tool.kill()
+    tool.wait()
 
 
 def _last_lines(said: str) -> str:

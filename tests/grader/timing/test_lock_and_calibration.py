@@ -6,8 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from grader.compile import compile_text
+from grader.model import TimedKernel, TimingPair, TimingPlan
 from grader.timing.calibration import (
     Calibrated,
     Calibration,
@@ -16,6 +19,10 @@ from grader.timing.calibration import (
     save_calibration,
 )
 from grader.timing.lock import GpuBusy, exclusive, lock_path
+from grader.timing.tools import tools_for
+from grader.worker.host import WorkerDevice
+from simt.events import Argument, Direction
+from simt.launch import Dim3, LaunchConfig
 
 ROOT = Path(__file__).parents[3]
 UUID = "GPU-11111111-2222-3333-4444-555555555555"
@@ -98,3 +105,28 @@ def test_a_damaged_file_is_no_calibration(text):
 
 def test_the_file_says_which_schema_it_has():
     assert json.loads(save_calibration(FOUND).read_text())["schema"] == 1
+
+
+COPY = """extern "C" __global__ void copy(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i];
+}"""
+
+
+def test_a_plan_for_a_fresh_process_gets_one():
+    x = np.ones(1 << 12, np.float32)
+    arguments = (
+        Argument("x", Direction.IN, x), Argument("y", Direction.OUT, np.zeros_like(x)),
+        Argument("n", Direction.SCALAR, np.int32(x.size)),
+    )  # fmt: skip
+    device = WorkerDevice("simulator")
+    arm = TimedKernel(compile_text(COPY, "copy", "sm_80"), LaunchConfig(Dim3(16), Dim3(256)))
+    pair = TimingPair(arm, arm, arguments, ("x",), tools_for("sm_80"))
+    try:
+        ids = []
+        for fresh in (False, False, True):
+            assert device.time(pair, TimingPlan(fresh_process=fresh)).ratio == 1.0
+            ids.append(device._child._process.pid)
+    finally:
+        device.close()
+    assert ids[0] == ids[1] != ids[2]
