@@ -28,7 +28,7 @@ __all__ = [
 
 EQUAL = (
     "global_load_requests", "global_load_sectors", "global_store_requests", "global_store_sectors",
-    "shared_load_requests", "shared_store_requests", "ldmatrix_requests", "tensor_instructions",
+    "shared_load_requests", "shared_store_requests", "ldmatrix_requests",
 )  # fmt: skip
 NEARLY_EQUAL = ("shared_load_wavefronts", "shared_store_wavefronts")
 MOST_WAVEFRONTS = 1.04
