@@ -124,8 +124,9 @@ def _load(scope: _Scope, instruction) -> Iterator[tuple[Node, Node, bool]]:
 
 
 def _space(instruction) -> str:
-    """The state space that an access names, "" for a generic one."""
-    return next((word for word in instruction.mods if word in SPACES), "")
+    """The state space that an access names, `param` for `param::func`, "" for a generic one."""
+    spaces = (word.partition("::")[0] for word in instruction.mods)
+    return next((space for space in spaces if space in SPACES), "")
 
 
 def _instruction(scope: _Scope, instruction) -> Iterator[tuple[Node, Node]]:
@@ -161,5 +162,7 @@ def _call(scope: _Scope, instruction, harmless: frozenset[str]) -> Iterator[tupl
             yield from ((source, WRITTEN) for source in given)
             yield from ((INDIRECT, target) for target in wanted)
         return
-    yield from zip(given, [(name, variable.name) for variable in function.params])
-    yield from zip([(name, variable.name) for variable in function.returns], wanted)
+    for argument, variable in zip(arguments.items, function.params):
+        yield from ((source, (name, variable.name)) for source in scope.nodes([argument]))
+    for result, variable in zip(returns.items, function.returns):
+        yield from (((name, variable.name), target) for target in scope.nodes([result]))

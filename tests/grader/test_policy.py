@@ -148,3 +148,27 @@ def test_a_long_name_makes_no_long_message():
     text = 'extern "C" __global__ void solve' + "a" * 50_000 + "(int* p) { *p = 1; }\n" + MAP_KERNEL + " { y[0] = x[0]; }"
     (finding,) = findings_of(text)
     assert "a second kernel" in finding.message and len(finding.message) < 1100
+
+
+THROUGH_PARAM = """{ .param .b32 p0; .param .b64 p1; st.param.b32 [p0], 5; st.param.b64 [p1], %rd1;
+        call store, (p0, p1); }"""
+
+
+@pytest.mark.parametrize("call", ["call put, (5, where);", "call put, (5, %rd1);", THROUGH_PARAM])
+def test_an_address_is_followed_to_its_own_parameter(call):
+    ptx = f""".version 9.0
+.target sm_80
+.address_size 64
+.global .align 4 .u32 state = 3;
+.func put(.reg .b32 first, .reg .b64 second) {{ st.global.u32 [second], 7; ret; }}
+.func store(.param .b32 first, .param .b64 second) {{
+    .reg .b64 %rd<2>; ld.param::func.b64 %rd1, [second]; st.global.u32 [%rd1], 7; ret;
+}}
+.visible .entry solve(.param .u64 a, .param .u64 b, .param .u32 c) {{
+    .reg .b64 %rd<3>; .reg .b64 where;
+    mov.u64 %rd1, state; mov.u64 where, %rd1;
+    {call}
+    ret;
+}}
+"""
+    assert any("`state`" in finding.message for finding in check_ptx(ptx, "solve", MAP.params, frozenset()))
