@@ -103,7 +103,22 @@ def _runner(arguments: argparse.Namespace) -> Iterator[Runner]:
     from grader.batch.pool import LocalPool
     from simt.cpus import available_cpus
 
+    _need_device(arguments.device)
     yield LocalPool(arguments.workers or available_cpus())
+
+
+def _need_device(name: str) -> None:
+    """Refuses a device that this machine does not have, before every hand-in meets that on its own."""
+    from grader.devices import DeviceMissing
+    from grader.worker import host
+
+    if name == "simulator":
+        return
+    try:
+        with host.fresh_device(name) as device:
+            device.capabilities  # noqa: B018 - starts it
+    except DeviceMissing as missing:
+        raise Refusal(str(missing), "`doctor` says what this machine has", Status.NOT_SUPPORTED) from missing
 
 
 @contextmanager

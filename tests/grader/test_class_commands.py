@@ -77,6 +77,18 @@ def test_everything_right_is_status_0(command, folder, quick):
     assert command("grade", folder)[0] == Status.PASSED
 
 
+def test_a_device_that_is_not_here_is_refused_once(command, folder, quick, monkeypatch):
+    from grader.devices import DeviceMissing
+    from grader.worker import host
+
+    def missing(name):
+        raise DeviceMissing(f"no {name} here")
+
+    monkeypatch.setattr(host, "fresh_device", missing)
+    status, lines = command("grade", folder, "--device", "cuda")
+    assert (status, lines[-1]["error"]) == (Status.NOT_SUPPORTED, "no cuda here") and not quick.judged
+
+
 def test_a_lost_worker_is_our_failure(command, folder, quick):
     quick.lose = ["ann: selftest.py"]
     status, (*rows, last) = command("grade", folder)
