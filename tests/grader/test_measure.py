@@ -12,7 +12,9 @@ from grader.exercises import exercise
 from grader.hidden import NO_SEEDS
 from grader.model import Goal, GoalState, Timed, Verdict
 from grader.pipeline import grade
+from grader.report.card import card
 from grader.report.json_form import from_json, to_json
+from grader.report.markdown import markdown
 from grader.report.speed import duration_text, timing_rows, timing_text
 from grader.report.text import text
 from grader.timing.calibration import Calibrated, Calibration, save_calibration
@@ -177,6 +179,8 @@ def test_views_say_what_a_timing_rests_on():
     rows = dict(timing_rows(report.timing))
     assert list(rows) == ["median launch", "sizes", "pairs", "SM clock", "rate"]
     assert rows["sizes"] == f"n = {N}" and rows["SM clock"] == "1980 MHz" and "% of what this GPU" in rows["rate"]
+    for shown in (markdown(report), card(report)):
+        assert all(value in shown for value in (timing_text(report.timing), *rows.values()))
     assert rows["pairs"].startswith("40 used, 0 dropped") and all(
         value in text(report, width=200) for value in rows.values()
     )
