@@ -18,10 +18,12 @@ from simt.diagnostics import Diagnostic, Severity, diagnose, render
 from simt.events import Argument, Budget, Direction
 from simt.gpus import GPUS, Gpu, UnknownGpu, gpu
 from simt.launch_file import LaunchFile, LaunchFileError, LaunchFileUnreadable, LaunchSpec, read_launch_file
+from simt.launch_maps import MapSpec
 from simt.launch_values import ValueSpecError
 from simt.program import BuildFailed
 from simt.runner.estimating import LaunchEstimate
 from simt.runner.lazy_memory import lazy_array
+from simt.tensor_map import TensorMap
 
 __all__ = ["estimate_files", "run_estimate"]
 
@@ -82,7 +84,7 @@ def _estimate(kernel: Path, shown: str, source: str, file: LaunchFile, target: G
     try:
         for spec in file.launches:
             program = program_of(kernel, source, file, _arch(file, target), spec)
-            arguments = [_argument(file, name, arrays) for name in spec.arguments]
+            arguments = [_argument(file, name, arrays, spec) for name in spec.arguments]
             constants = constants_of(program, file.constants)
             refused, found = program.estimates(spec.config, arguments, (target,), constants=constants, budget=MEMORY)
             errors = tuple(d for d in refused if d.severity is Severity.ERROR)
@@ -106,16 +108,24 @@ def _arch(file: LaunchFile, target: Gpu) -> str:
     return file.arch if file.arch and file.arch.rstrip("af") == target.arch.name else target.arch.name
 
 
-def _argument(file: LaunchFile, name: str, arrays: dict[str, Argument]) -> Argument:
+def _argument(file: LaunchFile, name: str, arrays: dict[str, Argument], launch: LaunchSpec) -> Argument:
     """An argument; launches of one file share its array."""
+    spec = file.arguments[name]
+    if isinstance(spec.value, MapSpec):
+        return Argument(name, Direction.SCALAR, _map(file, name, spec.value, arrays, launch))
     if name not in arrays:
-        spec = file.arguments[name]
-        if spec.kind == "tensormap":
-            raise Unsupported(f"`{name}` is a tensor map, which an estimate does not take", None)
         value = spec.value if spec.array is None else lazy_array(spec.array)
-        direction = Direction.SCALAR if spec.array is None else spec.direction
-        arrays[name] = Argument(name, direction, value)
+        arrays[name] = Argument(name, Direction.SCALAR if spec.array is None else spec.direction, value)
     return arrays[name]
+
+
+def _map(file: LaunchFile, name: str, spec: MapSpec, arrays: dict[str, Argument], launch: LaunchSpec) -> TensorMap:
+    """A tensor map, with its array unless the kernel takes that as a parameter too."""
+    behind = file.arguments.get(spec.base)
+    if behind is None or behind.array is None:
+        raise LaunchFileError(f"`{name}`: no array is called `{spec.base}`", "describe it in [[args]] or [[backing]]")
+    backing = None if spec.base in launch.arguments else _argument(file, spec.base, arrays, launch)
+    return spec.tensor_map(behind.array.shape, str(behind.array.dtype), backing)
 
 
 def _unfinished(made: LaunchEstimate, spec: LaunchSpec) -> Diagnostic:

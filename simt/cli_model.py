@@ -15,6 +15,7 @@ from simt.events import Argument, Status
 from simt.gpus import GPUS
 from simt.program import Program
 from simt.runner.estimating import LaunchEstimate
+from simt.tensor_map import TensorMap
 
 __all__ = ["model_json"]
 
@@ -24,7 +25,6 @@ OF_ARCH = {
 }  # fmt: skip
 NOT_CLEAN = "an estimate is made of a run that came to its end"
 TOO_LARGE = f"the arguments take more than {MOST_BYTES >> 20} MiB; `simt estimate` takes any size"
-NO_MAPS = "an estimate takes no tensor maps"
 
 
 def model_json(report: RunReport) -> tuple[dict | None, str | None]:
@@ -33,8 +33,6 @@ def model_json(report: RunReport) -> tuple[dict | None, str | None]:
         return None, NOT_CLEAN
     if any(isinstance(a.value, np.ndarray) and a.value.nbytes > MOST_BYTES for run in report.runs for a in run.arguments):
         return None, TOO_LARGE
-    if any(not isinstance(a.value, np.ndarray | np.generic) for run in report.runs for a in run.arguments):
-        return None, NO_MAPS
     launches = [_estimates(run) for run in report.runs]
     rows = {}
     for index, gpu in enumerate(GPUS):
@@ -57,7 +55,12 @@ def _estimates(run: LaunchRun) -> tuple[LaunchEstimate, ...]:
 
 
 def _copy(argument: Argument) -> Argument:
-    return replace(argument, value=argument.value.copy()) if isinstance(argument.value, np.ndarray) else argument
+    value = argument.value
+    if isinstance(value, np.ndarray):
+        return replace(argument, value=value.copy())
+    if isinstance(value, TensorMap) and value.backing is not None:
+        return replace(argument, value=replace(value, backing=_copy(value.backing)))
+    return argument
 
 
 def _row(launches: list[LaunchEstimate]) -> dict:

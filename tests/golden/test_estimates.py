@@ -1,4 +1,4 @@
-"""The claim about estimated speed-ups: recomputed from fewer blocks than the page's, and held.
+"""The claim about estimated speed-ups: recomputed and held.
 
 `pairs.toml` assigns families to what constants were fitted on and to the claim; docs/estimate.md shows every pair.
 """
@@ -10,20 +10,19 @@ from pathlib import Path
 
 import pytest
 
-from simt.runner.traffic import Effort
 from tests.golden.estimates import CLAIM, FIT, ROWS, families, pairs_of, summary
 
 PAGE = Path(__file__).parents[2] / "docs" / "estimate.md"
-SMALL = Effort(blocks=2, fuel=400_000, requests=20_000)
 NEAR, RIGHT_WAY = 0.90, 0.95
-AGREES = 0.06  # between the page's ratio of a pair and the one of a smaller sample
+AGREES = 0.01  # the page prints three digits
 
 
 @functools.cache
 def claim():
-    return list(pairs_of(CLAIM, SMALL))
+    return list(pairs_of(CLAIM))
 
 
+@pytest.mark.timeout(900)  # some 20 s of processor time; a loaded machine takes longer
 def test_estimated_speed_up_is_within_25_percent_for_90_percent_of_the_claim():
     near, pairs, right_way, different = summary(claim())
     assert near / pairs >= NEAR, [(p.slow, p.fast, round(p.error, 2)) for p in claim() if not p.is_near]
@@ -37,6 +36,7 @@ def printed():
     return {(slow, fast): float(ratio) for slow, fast, ratio in rows}
 
 
+@pytest.mark.timeout(900)
 def test_page_shows_every_pair_as_it_is_estimated():
     assert printed().keys() == {tuple(pair) for part in (FIT, CLAIM) for family in families(part) for pair in family["pairs"]}
     off = {(p.slow, p.fast): (p.estimated, printed()[p.slow, p.fast]) for p in claim()}
