@@ -2,7 +2,8 @@
 
 A swizzle permutes a row's 16-byte chunks by the address they would have: bits 4 to 6 take in bits 7 to 9 (128B), bits 4
 and 5 bits 7 and 8 (64B), bit 4 bit 7 (32B). Source: CUDA C++ Programming Guide, Tensor Memory Access, shared-memory bank
-swizzling (the pattern hangs on the address in shared memory, not on the tile).
+swizzling; that the pattern hangs on the address in shared memory, not on the tile, an H200 shows
+(tests/golden/h200/kernels.json, tma/swizzle_apart).
 """
 
 from __future__ import annotations
@@ -16,7 +17,17 @@ from simt.engine.races_global import read_global, write_global
 from simt.engine.races_shared import make_id
 from simt.engine.records import Ptr, b1, i32, i64, u8, u32, u64, void
 from simt.engine.segments import aim
-from simt.engine.shadow import READ, UNSET, WRITTEN, lane_mark, lane_ready, report_unset, shadow_kind
+from simt.engine.shadow import (
+    READ,
+    UNSET,
+    WRITTEN,
+    lane_mark,
+    lane_ready,
+    report_unset,
+    row_mark,
+    row_ready,
+    shadow_kind,
+)
 from simt.engine.state import ATOMIC_TYPES, Access, Block, Bulk, Scope, SegmentFlag, Site, Warp
 
 __all__ = ["MOST_ROW_BYTES", "chunk_at", "fill_chunks", "read_row", "take_chunks", "write_row"]
@@ -70,6 +81,10 @@ def aim_row(warp: Ptr[Warp], site: Ptr[Site], lane: u32, address: u64, n_bytes: 
 def mark_bytes(words: Ptr[u8], offset: u64, n_bytes: i64, bits: u8) -> void:
     """Adds bits to the shadow of neighbouring bytes; the first and the last word may be touched in part."""
     done: i64 = 0
+    if offset & 3 == 0:
+        eights = (n_bytes >> 2) & ~7
+        row_mark(words + (offset >> 2), i32(eights), u64(bits))
+        done = eights << 2
     while done < n_bytes:
         here = offset + u64(done)
         if here & 3 == 0 and n_bytes - done >= 4:
@@ -82,7 +97,13 @@ def mark_bytes(words: Ptr[u8], offset: u64, n_bytes: i64, bits: u8) -> void:
 
 @native
 def all_ready(words: Ptr[u8], offset: u64, n_bytes: i64) -> b1:
+    """Every one of neighbouring bytes holds a value."""
     done: i64 = 0
+    if offset & 3 == 0:
+        eights = (n_bytes >> 2) & ~7
+        if not row_ready(words + (offset >> 2), i32(eights)):
+            return False
+        done = eights << 2
     while done < n_bytes:
         step: i32 = 4 if (offset + u64(done)) & 3 == 0 and n_bytes - done >= 4 else 1
         if not lane_ready(words, offset + u64(done), step):

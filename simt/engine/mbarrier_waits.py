@@ -69,10 +69,12 @@ def mbarrier_test(
 @rare
 @native
 def report_mbarrier(block: Ptr[Block]) -> b1:
-    """Tells which mbarrier the first waiting warp stands at and what is missing there; false when none waits at one."""
+    """Tells at which mbarriers warps wait, each where it waits, and what is missing there; false when none waits at one."""
+    told = b1(False)
     for index in range(block.n_warps):
         warp: Ptr[Warp] = cast(Ptr[Warp], block.warps) + index
         if warp.awaits != 0 and warp.alive != 0:
+            told = True
             barrier: Ptr[MBarrier] = block.mbarriers + i64((warp.awaits - 1) >> 3)
             waiting = (u64(barrier.phase) << 32) | u64(threads_at(block, warp.awaits))
             if barrier.pending == 0:
@@ -82,8 +84,7 @@ def report_mbarrier(block: Ptr[Block]) -> b1:
                 counts = (u64(barrier.expected) << 32) | u64(barrier.pending)
                 site = barrier.init_site
                 record(warp, MBARRIER_ARRIVALS, warp.awaits_site, site, warp.alive, u64(warp.awaits - 1), counts, waiting)
-            return True
-    return False
+    return told
 
 
 @native

@@ -146,3 +146,15 @@ RIGHT = {
 @pytest.mark.parametrize("name", RIGHT)
 def test_right_use_raises_nothing(name):
     assert found(RIGHT[name], 2 if "blocks" in name else 1) == []
+
+
+def test_a_deadlock_names_every_mbarrier_and_where_it_is_waited_at():
+    body = (
+        "__shared__ u64 empty;\nif (t == 0) { init(&bar, 1); init(&empty, 96); }\n__syncthreads();\nif (t < 32) {\n"
+        "wait(&empty, 0);\nif (t == 0) expect(&bar, 512); }\nelse { wait(&bar, 0);\narrive(&empty); }\ny[t] = t;"
+    )
+    rows = found(body)
+    assert [row.check for row in rows] == ["deadlock.mbarrier-arrivals"] * 2
+    assert [row.line for row in rows] == [FIRST + 4, FIRST + 6]
+    assert "32 threads wait" in rows[0].message and "`empty`" in rows[0].message and "96 are missing" in rows[0].message
+    assert "96 threads wait" in rows[1].message and "`bar`" in rows[1].message and "1 came" not in rows[1].message
