@@ -1,10 +1,7 @@
 """Suppression files: what they accept, what they say about themselves, and findings as SARIF."""
 
+import contextlib
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import jsonschema
 import pytest
@@ -13,8 +10,6 @@ from simt.cli import main
 from simt.cli_run import RunOptions, run_files
 from simt.diagnostics import CATALOGUE
 from simt.events import Status
-
-ROOT = Path(__file__).resolve().parents[2]
 
 KERNEL = """template <int N>
 __global__ void mark(int* flag, const float* x) {
@@ -212,12 +207,11 @@ SARIF = {
 
 
 def log_of(folder, *more):
-    words = ["-m", "simt", "run", "mark.cu", "--launch", "launch.toml", "--sarif", "out.sarif", *more]
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, *words], cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
+    with contextlib.chdir(folder):
+        status = main(["run", "mark.cu", "--launch", "launch.toml", "--sarif", "out.sarif", *more])
     log = json.loads((folder / "out.sarif").read_text())
     jsonschema.validate(log, SARIF)
-    return done.returncode, log["runs"][0]
+    return status, log["runs"][0]
 
 
 def test_findings_are_sarif_results_at_their_lines(files):
