@@ -55,31 +55,36 @@ class SqlStore:
     def add_hand_ins(self, students: Iterable[Student], hand_ins: Sequence[HandIn]) -> None:
         """Keeps students and hand-ins; the same one twice is one row, with the earliest and the newest of its times."""
         with self._writing() as connection:
-            for student in students:
-                row = {"id": student.id, "name": student.name, "platform_id": student.platform_id, "team": student.team}
-                better = {name: value for name, value in row.items() if name != "id" and value}
-                connection.execute(self._upsert(tables.student, row, ("id",), better))
+            have = self._students(connection)
+            rows = [
+                {"id": new.id, "name": new.name or old.name, "platform_id": new.platform_id or old.platform_id,
+                 "team": new.team or old.team}
+                for new in students
+                if (old := have.get(new.id, Student(new.id))) != new or new.id not in have
+            ]  # fmt: skip
+            self._put(connection, tables.student, rows, ("id",), ("name", "platform_id", "team"))
             known = self._known_blobs(connection, [one.digest for one in hand_ins])
-            for one in hand_ins:
-                if one.digest not in known:
-                    known.add(one.digest)
-                    blob = {"digest": one.digest, "data": one.data}
-                    connection.execute(self._insert(tables.blob, blob, ("digest",)))
+            blobs = {
+                one.digest: {"digest": one.digest, "data": one.data} for one in hand_ins if one.digest not in known
+            }
+            self._put(connection, tables.blob, list(blobs.values()), ("digest",))
             self._put_hand_ins(connection, hand_ins)
 
     def _put_hand_ins(self, connection: sa.Connection, hand_ins: Sequence[HandIn]) -> None:
-        have = {(row.student, row.file, row.digest): row for row in self._hand_ins(connection)}
+        """New rows, and new times of those that are there."""
+        times = {(row.student, row.file, row.digest): (row.received, row.latest) for row in self._hand_ins(connection)}
+        rows: dict[tuple[str, str, str], dict] = {}
         for one in hand_ins:
-            old = have.get((one.student, one.file, one.digest))
-            if old is not None and old.received <= one.received <= old.latest:
+            key = (one.student, one.file, one.digest)
+            seen = times.get(key, ())
+            if seen and seen[0] <= one.received <= seen[1]:
                 continue
-            times = [one.received, *((old.received, old.latest) if old else ())]
-            newer = {"received": _iso(min(times)), "latest": _iso(max(times))}
-            row = newer | {
-                "student": one.student, "file": one.file, "blob": one.digest, "is_late": one.is_late, "place": one.place,
-                "problem": one.problem,
+            times[key] = (min(one.received, *seen), max(one.received, *seen)) if seen else (one.received, one.received)
+            rows[key] = {
+                "student": one.student, "file": one.file, "blob": one.digest, "received": _iso(times[key][0]),
+                "latest": _iso(times[key][1]), "is_late": one.is_late, "place": one.place, "problem": one.problem,
             }  # fmt: skip
-            connection.execute(self._upsert(tables.hand_in, row, ("student", "file", "blob"), newer))
+        self._put(connection, tables.hand_in, list(rows.values()), ("student", "file", "blob"), ("received", "latest"))
 
     def hand_ins(self) -> list[StoredHandIn]:
         """All of them, by student; the newest of a student last."""
@@ -100,10 +105,11 @@ class SqlStore:
     def students(self) -> dict[str, Student]:
         """Everyone, by id, sorted."""
         with self._engine.connect() as connection:
-            rows = connection.execute(sa.select(tables.student)).all()
-        return {
-            row.id: Student(row.id, row.name, row.platform_id, row.team) for row in sorted(rows, key=lambda row: row.id)
-        }
+            return self._students(connection)
+
+    def _students(self, connection: sa.Connection) -> dict[str, Student]:
+        rows = sorted(connection.execute(sa.select(tables.student)), key=lambda row: row.id)
+        return {row.id: Student(row.id, row.name, row.platform_id, row.team) for row in rows}
 
     def blob(self, digest: str) -> bytes:
         """The bytes with this digest.
@@ -143,10 +149,12 @@ class SqlStore:
 
     def add_readings(self, reader: str, found: Mapping[tuple[str, str], Mapping]) -> None:
         """Keeps what this reader found."""
+        rows = [
+            {"blob": digest, "file": file, "reader": reader, "data": dict(data)}
+            for (digest, file), data in found.items()
+        ]
         with self._writing() as connection:
-            for (digest, file), data in found.items():
-                row = {"blob": digest, "file": file, "reader": reader, "data": dict(data)}
-                connection.execute(self._insert(tables.reading, row, ("blob", "file", "reader")))
+            self._put(connection, tables.reading, rows, ("blob", "file", "reader"))
 
     # Verdicts
 
@@ -158,25 +166,31 @@ class SqlStore:
         A verdict that is already there stays, unless it was our own failure.
         """
         with self._writing() as connection:
-            for grading in gradings:
-                self._put_grading(connection, grading, worker, at)
-            for result in results:
-                newer = {"key": result.key, "problem": result.problem, "is_missing": result.is_missing}
-                row = newer | {"hand_in": result.hand_in, "exercise_id": result.exercise_id}
-                connection.execute(self._upsert(tables.result, row, ("hand_in", "exercise_id"), newer))
+            self._put_gradings(connection, gradings)
+            if at is not None and gradings:
+                connection.execute(
+                    sa.insert(tables.attempt),
+                    [
+                        {"key": g.key, "worker": worker, "outcome": str(g.report["verdict"]), "at": _iso(at)}
+                        for g in gradings
+                    ],
+                )
+            rows = {
+                (r.hand_in, r.exercise_id): {"hand_in": r.hand_in, "exercise_id": r.exercise_id, "key": r.key,
+                                             "problem": r.problem, "is_missing": r.is_missing}
+                for r in results
+            }  # fmt: skip
+            newer = ("key", "problem", "is_missing")
+            self._put(connection, tables.result, list(rows.values()), ("hand_in", "exercise_id"), newer)
 
-    def _put_grading(self, connection: sa.Connection, grading: Grading, worker: str, at: datetime | None) -> None:
-        row: dict[str, Any] = {
-            "key": grading.key, "exercise_id": grading.exercise_id, "answer": grading.answer,
-            "report": dict(grading.report), "seeds": grading.seeds, "thresholds": grading.thresholds,
-            "device": grading.device, "is_final": grading.is_final,
-        }  # fmt: skip
-        again = {name: row[name] for name in ("report", "is_final")}
-        statement = self._upsert(tables.grading, row, ("key",), again, where=tables.grading.c.is_final.is_(False))
-        connection.execute(statement)
-        if at is not None:
-            tried = {"key": grading.key, "worker": worker, "outcome": str(grading.report["verdict"]), "at": _iso(at)}
-            connection.execute(sa.insert(tables.attempt).values(tried))
+    def _put_gradings(self, connection: sa.Connection, gradings: Sequence[Grading]) -> None:
+        rows = [
+            {"key": g.key, "exercise_id": g.exercise_id, "answer": g.answer, "report": dict(g.report), "seeds": g.seeds,
+             "thresholds": g.thresholds, "device": g.device, "is_final": g.is_final}
+            for g in gradings
+        ]  # fmt: skip
+        ours = tables.grading.c.is_final.is_(False)
+        self._put(connection, tables.grading, rows, ("key",), ("report", "is_final"), ours)
 
     def final_keys(self) -> set[str]:
         """Keys of every verdict that need not be reached again."""
@@ -217,12 +231,9 @@ class SqlStore:
         """Fixes what an exercise is held to; the first freeze stays unless it is renewed."""
         with self._writing() as connection:
             row = {"digest": digest, "exercise_id": exercise_id, "data": dict(data)}
-            connection.execute(self._insert(tables.thresholds, row, ("digest",)))
+            self._put(connection, tables.thresholds, [row], ("digest",))
             fixed = {"exercise_id": exercise_id, "digest": digest}
-            if renew:
-                connection.execute(self._upsert(tables.frozen, fixed, ("exercise_id",), {"digest": digest}))
-            else:
-                connection.execute(self._insert(tables.frozen, fixed, ("exercise_id",)))
+            self._put(connection, tables.frozen, [fixed], ("exercise_id",), ("digest",) if renew else ())
 
     def frozen(self) -> dict[str, tuple[str, dict]]:
         """Exercise → (digest, data) of the thresholds that hold."""
@@ -288,17 +299,20 @@ class SqlStore:
             )
         return found
 
-    def _dialect_insert(self, table: sa.Table):
-        return (postgresql if self._engine.dialect.name == "postgresql" else sqlite).insert(table)
-
-    def _insert(self, table: sa.Table, row: Mapping, key: Sequence[str]):
-        return self._dialect_insert(table).values(dict(row)).on_conflict_do_nothing(index_elements=list(key))
-
-    def _upsert(self, table: sa.Table, row: Mapping, key: Sequence[str], newer: Mapping, where=None):
-        if not newer:
-            return self._insert(table, row, key)
-        statement = self._dialect_insert(table).values(dict(row))
-        return statement.on_conflict_do_update(index_elements=list(key), set_=dict(newer), where=where)
+    def _put(
+        self, connection: sa.Connection, table: sa.Table, rows: list[dict], key: Sequence[str],
+        newer: Sequence[str] = (), where: sa.ColumnElement[bool] | None = None,
+    ) -> None:  # fmt: skip
+        """Inserts rows; where the key is there already, the columns `newer` follow the new row, if `where` holds."""
+        if not rows:
+            return
+        statement = (postgresql if self._engine.dialect.name == "postgresql" else sqlite).insert(table)
+        if newer:
+            follow = {name: statement.excluded[name] for name in newer}
+            statement = statement.on_conflict_do_update(index_elements=list(key), set_=follow, where=where)
+        else:
+            statement = statement.on_conflict_do_nothing(index_elements=list(key))
+        connection.execute(statement, rows)
 
 
 def _full_url(url: str) -> str:

@@ -1,6 +1,7 @@
-"""One store suite, two databases."""
+"""One store suite, two databases. Each kind is migrated once; every test gets a copy of that empty store."""
 
 import itertools
+import shutil
 
 import pytest
 
@@ -8,27 +9,47 @@ from grader.stores import open_store
 from tests.grader.stores.postgres import postgres_server
 
 NUMBER = itertools.count()
+EMPTY = "empty_class"
+
+
+@pytest.fixture(scope="session")
+def empty_sqlite(tmp_path_factory):
+    path = tmp_path_factory.mktemp("stores") / "empty.db"
+    open_store(str(path)).close()
+    return path
 
 
 @pytest.fixture(scope="session")
 def postgres():
+    """(URL of a server's own database, statement → None that runs on it)."""
+    import psycopg
+
     with postgres_server() as url:
-        yield url
+
+        def run(statement):
+            with psycopg.connect(url.replace("postgresql+psycopg", "postgresql"), autocommit=True) as connection:
+                connection.execute(statement)
+
+        run(f"CREATE DATABASE {EMPTY}")
+        open_store(database(url, EMPTY)).close()
+        yield url, run
+
+
+def database(url, name):
+    """The URL of another database of the same server."""
+    return url.replace("/postgres?", f"/{name}?")
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def url(request, tmp_path):
-    """The URL of an empty database of each kind."""
+    """The URL of an empty store in each kind of database."""
     if request.param == "sqlite":
+        shutil.copy(request.getfixturevalue("empty_sqlite"), tmp_path / "class.db")
         return f"sqlite:///{tmp_path}/class.db"
-    server = request.getfixturevalue("postgres")
-    import psycopg
-
+    server, run = request.getfixturevalue("postgres")
     name = f"class_{next(NUMBER)}"
-    plain = server.replace("postgresql+psycopg", "postgresql")
-    with psycopg.connect(plain, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-    return server.replace("/postgres?", f"/{name}?")
+    run(f"CREATE DATABASE {name} TEMPLATE {EMPTY}")
+    return database(server, name)
 
 
 @pytest.fixture

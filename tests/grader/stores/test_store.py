@@ -38,6 +38,12 @@ def test_the_same_hand_in_twice_is_one_row_with_both_times(store):
     assert (one.received, one.latest) == (earlier.received, later.received)
 
 
+def test_the_same_hand_in_twice_at_once_is_one_row_with_both_times(store):
+    later = replace(WORK, received=NOON + timedelta(days=1))
+    (one,) = kept(store, later, WORK)
+    assert (one.received, one.latest) == (NOON, later.received)
+
+
 def test_equal_contents_of_two_students_are_one_blob(store):
     kept(store, WORK, replace(WORK, student="bob"), students=(ANN, Student("bob")))
     assert store.blobs() == 1 and len(store.hand_ins()) == 2
