@@ -9,9 +9,7 @@ from tests.cases.judged import judged
 from tests.cases.run_cases import DATA, case_folders
 from tests.cases.sanitizer_page import PAGE, measured, page
 
-# These need asynchronous copies, mbarriers or tensor maps.
-LATER = {"async-copy", "mbarrier", "tma-alignment"}
-FOLDERS = [folder for folder in case_folders() if read_case(folder).plain["kind"] not in LATER]
+FOLDERS = case_folders()
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)

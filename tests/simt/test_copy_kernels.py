@@ -102,7 +102,8 @@ SIMPLE = {
     "tma/gemm": lambda a: {"c": a["x"].astype("f8") @ a["w"].astype("f8")},
     "tma/ring": lambda a: {"y": sum(a["x"][8 * (t // 2) :, 32 * (t % 2) :][:8, :32].astype("f8") for t in range(8))},
     "tma/bulk_ring": lambda a: {"y": 2 * a["x"] + np.arange(1, 7, dtype="f4")[:, None]},
-    "tma/bulk_inside": lambda a: {"y": np.concatenate([a["x"][::-1], a["x"][::-1] + 100])},
+    "tma/copy_to_self": lambda a: {"y": a["x"][::-1]},
+    "tma/reduce_to_self": lambda a: {"y": a["x"][::-1] + 100},
     "tma/mbarrier_phases": lambda a: {
         "y": np.stack([a["x"][::-1], 2 * a["x"].reshape(-1, 2)[:, ::-1].reshape(-1), 3 * a["x"][np.arange(64) % 48]])
     },
