@@ -19,7 +19,7 @@ from simt.runner.traffic import Effort, sample_traffic
 __all__ = ["FULL", "QUICK", "LaunchEstimate", "estimate_launch"]
 
 FULL = Effort(blocks=4, fuel=4_000_000, requests=50_000)
-QUICK = Effort(blocks=2, fuel=200_000, requests=8_000)
+QUICK = Effort(blocks=2, fuel=1_000_000, requests=16_000)
 ASSUMED_REGISTERS = 32  # of a thread where nothing was assembled
 
 
