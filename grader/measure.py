@@ -116,11 +116,9 @@ def _changes(argument: Argument) -> bool:
     return isinstance(value, np.ndarray) and value.dtype.kind == "f" and argument.direction is not Direction.OUT
 
 
-def verified_round(
-    exercise: Exercise, pair: TimingPair, prepared: Prepared, trace: Trace, pairs: int
-) -> tuple[Diagnostic, ...]:
+def verified_round(exercise: Exercise, pair: TimingPair, prepared: Prepared, trace: Trace) -> tuple[Diagnostic, ...]:
     """Findings about the checked launches of a round; the first wrong launch says enough."""
-    steps = schedule(TimingPlan(pairs=pairs, seed=trace.seed))
+    steps = schedule(TimingPlan(pairs=trace.student_ns.size, seed=trace.seed))
     with ThreadPoolExecutor(min(len(trace.checked), available_cpus()) or 1) as pool:
         # NumPy lets other threads run while it works on an array.
         found = pool.map(
@@ -189,7 +187,7 @@ class _Rounds:
         trace = self.device.time(pair, plan)
         if not isinstance(trace, Trace):
             return trace
-        found = (*trace.findings, *verified_round(self.exercise, pair, prepared, trace, plan.pairs))
+        found = (*trace.findings, *verified_round(self.exercise, pair, prepared, trace))
         self.findings += [finding for finding in found if finding not in self.findings]
         return replace(trace, checked=(), findings=found)
 

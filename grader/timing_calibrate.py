@@ -216,7 +216,7 @@ def _timed(device: Device, exercise: Exercise, baseline: Kernel, student: Kernel
     trace = device.time(pair, plan)
     if not isinstance(trace, Trace):
         return None, "this device does not time"
-    findings = (*trace.findings, *verified_round(exercise, pair, prepared, trace, plan.pairs))
+    findings = (*trace.findings, *verified_round(exercise, pair, prepared, trace))
     if findings or not trace.student_ns.size:
         return None, findings[0].message
     return statistics_of([trace]), ""

@@ -7,9 +7,9 @@ the SM clock. All of it is queued ahead, so that the time the host needs lies un
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from time import monotonic
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,6 +33,8 @@ MOST_COPIES = 64
 MOST_COPY_BYTES = 8 << 30  # of all copies of the buffers together
 PILOTS = 5
 LENGTHENINGS = 3
+ROUND_SECONDS = 15.0  # of the sixty that a worker waits for one
+LEAST_PAIRS = 10  # the fewest whose median has an interval of 99.8 %
 LONGER = 1.5  # than ten empty launches, so that no sample falls short of them
 LEAST_FLUSH_BYTES = 64 << 20
 BLOCK = 256  # threads of the kernels that prepare; a grid of eight blocks an SM fills any GPU
@@ -79,6 +81,7 @@ class PairTimer:
 
     def run(self, plan: TimingPlan) -> Trace:
         """One round. CUDA's own errors are the caller's to catch."""
+        plan = self._affordable(plan)
         self._warm_up(plan)
         self._lengthen()
         before = self._cuda.surroundings()
@@ -195,11 +198,25 @@ class PairTimer:
 
     # Before the round.
 
+    def _affordable(self, plan: TimingPlan) -> TimingPlan:
+        """The plan with fewer pairs where a pair takes so long that all of them would not fit into a round.
+
+        Such a kernel is far slower than any baseline, and ten pairs say so with the same confidence.
+        """
+        seconds = min(self._seconds_of_a_sample() for _ in range(2))
+        fitting = int(ROUND_SECONDS / max(seconds, 1e-6)) - plan.warm_up - PILOTS
+        return replace(plan, pairs=max(min(plan.pairs, fitting), min(plan.pairs, LEAST_PAIRS)))
+
+    def _seconds_of_a_sample(self) -> float:
+        start = monotonic()
+        self._sample_unmeasured(0)
+        return monotonic() - start
+
     def _warm_up(self, plan: TimingPlan) -> None:
         """At least `warm_up` launches of each and `warm_up_ms` of mixed work: code, caches and clocks come up."""
-        start = time.monotonic()
+        start = monotonic()
         for count in _counting():
-            if count >= plan.warm_up and (time.monotonic() - start) * 1e3 >= plan.warm_up_ms:
+            if count >= plan.warm_up and (monotonic() - start) * 1e3 >= plan.warm_up_ms:
                 return
             self._sample_unmeasured(count)
 

@@ -5,12 +5,14 @@ import sys
 import numpy as np
 import pytest
 
+from grader.devices import cuda_timing
 from grader.devices.cuda import Cuda
 from grader.devices.cuda_memory import GUARD_BYTES
 from grader.exercises import exercise
 from grader.measure import timed_case, timed_pair, verified_round
 from grader.model import Compiled, Resources, Timed, TimedKernel, TimingPair, TimingPlan
 from grader.notebook.literals import launch_spec
+from grader.timing.plan import schedule
 from grader.timing.statistics import statistics_of
 from simt.events import Argument, Direction
 from simt.launch import Dim3, LaunchConfig
@@ -82,6 +84,16 @@ def test_a_short_kernel_is_timed_by_several_copies_at_once(monkeypatch):
     assert statistics.ratio == pytest.approx(1.25) and statistics.student_ns == pytest.approx(20_000.0)
 
 
+def test_a_slow_kernel_gets_fewer_pairs_and_the_parent_knows_which(monkeypatch):
+    monkeypatch.setattr(cuda_timing, "monotonic", iter(np.arange(0.0, 1000.0, 0.5)).__next__)
+    trace = cuda(monkeypatch, kernel(6e4), kernel(6e8)).time(pair(), PLAN)
+    assert trace.student_ns.size == 20  # of half a second each, in fifteen seconds, beside ten that do not count
+    chosen = [index for index, step in enumerate(schedule(TimingPlan(pairs=20, seed=PLAN.seed))) if step.verified]
+    assert [launch.sample for launch in trace.checked] == chosen
+    monkeypatch.setattr(cuda_timing, "monotonic", iter(np.arange(0.0, 10_000.0, 5.0)).__next__)
+    assert cuda(monkeypatch, kernel(6e4), kernel(6e8)).time(pair(), PLAN).student_ns.size == 10
+
+
 def test_clocks_are_those_of_the_two_halves(monkeypatch):
     trace = cuda(monkeypatch, kernel(6e4), kernel(6e4), clock_mhz=[*[2000.0] * 200, 1000.0]).time(pair(), PLAN)
     assert trace.baseline_mhz.min() == 1000.0 and statistics_of([trace]).used <= 40
@@ -113,6 +125,6 @@ def test_checked_launches_are_verified_against_contents_made_again(monkeypatch, 
     found, prepared = timed_pair(row, timed_case(row), (compiled("base"), spec), (compiled("student"), spec))
     trace = device.time(replace(found, tools=TOOLS), PLAN)
     assert len(trace.checked) in (4, 5) and any(launch.copy for launch in trace.checked)
-    findings = verified_round(row, found, prepared, trace, PLAN.pairs)
+    findings = verified_round(row, found, prepared, trace)
     assert bool(findings) is wrong
     assert not wrong or "in a timed launch: y[0]" in findings[0].message
