@@ -1,0 +1,72 @@
+"""docs/instructor.md: its commands, run in its order, by an instructor and a student."""
+
+import csv
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "instructor.md").read_text(encoding="utf-8")
+BLOCKS = [match.groups() for match in re.finditer(r"^```(sh|sh student)\n(.*?)^```$", PAGE, re.M | re.S)]
+CLASS = re.search(r"^```toml class\.toml\n(.*?)^```$", PAGE, re.M | re.S)
+CONFIG = "c = get_config()\nc.CourseDirectory.course_id = 'warpwise'\nc.Exchange.root = '{exchange}'\n"
+
+
+# nbgrader starts a dozen times: half a minute on a quiet machine.
+pytestmark = pytest.mark.timeout(900)
+
+
+@pytest.fixture(scope="module")
+def after(tmp_path_factory):
+    """The folder that the page's commands leave, with what the student's part needs put in between."""
+    top = tmp_path_factory.mktemp("instructor")
+    exchange, student = top / "exchange", top / "ann"
+    exchange.mkdir(mode=0o777)
+    exchange.chmod(0o777)
+    (student / "lessons").mkdir(parents=True)
+    (student / "nbgrader_config.py").write_text(CONFIG.format(exchange=exchange))
+    shutil.copy(ROOT / "solutions" / "00_start_here.py", student / "lessons")
+    (top / "hand-ins" / "ann").mkdir(parents=True)
+    shutil.copy(ROOT / "solutions" / "00_start_here.py", top / "hand-ins" / "ann")
+    (top / "class.toml").write_text(CLASS.group(1), encoding="utf-8")
+    # `python` is the course's, and its libraries are found whatever the folder.
+    environment = os.environ | {
+        "COURSE": str(ROOT), "EXCHANGE": str(exchange), "PYTHONPATH": str(ROOT), "JUPYTER_CONFIG_DIR": str(top / "jupyter"),
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "WARPWISE_SEEDS": "",
+    }  # fmt: skip
+    for kind, block in BLOCKS:
+        folder = student if kind == "sh student" else top
+        done = subprocess.run(
+            ["bash", "-e", "-c", block], cwd=folder, env=environment, capture_output=True, text=True, timeout=600
+        )
+        assert done.returncode == 0, f"{block}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
+    return top
+
+
+def test_gradebook_has_the_students_points(after):
+    with open(after / "mycourse" / "grades.csv", newline="") as table:
+        row = next(csv.DictReader(table))
+    assert float(row["score"]) == 2
+
+
+def test_feedback_is_one_page_that_needs_no_network(after):
+    page = next((after / "mycourse" / "feedback").rglob("*.html")).read_text()
+    assert 'data-status="pass"' in page and not re.search(
+        r'(src|href)="https?://(?!.*github)', page.split("<body", 1)[1]
+    )
+
+
+def test_store_has_weights_and_what_a_person_gave(after):
+    marks = (after / "marks.csv").read_text(encoding="utf-8-sig")
+    assert "Åse, Ann" in marks
+    assert json.loads((after / "results.json").read_text())["score"] >= 2
+
+
+def test_bundle_and_key_are_there(after):
+    assert (after / "students.zip").stat().st_size > 100_000 and (after / "students.key").exists()
