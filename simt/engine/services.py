@@ -115,7 +115,7 @@ def device_printf(warp: Ptr[Warp], lanes: u32, texts: Ptr[u64], values: Ptr[u64]
         kept.text = texts[index]
         kept.n_bytes = 0
         offset = values[index] - LOCAL_WINDOW
-        if values[index] >= LOCAL_WINDOW and i64(offset) < launch.local_bytes:
+        if offset < u64(launch.local_bytes):
             kept.n_bytes = i32(min(i64(PRINT_BYTES), launch.local_bytes - i64(offset)))
             lane = i64(warp.index) * 32 + i64(index)
             memcpy(launch.printf + place + 24, warp.block.local + lane * launch.local_bytes + i64(offset), kept.n_bytes)

@@ -254,6 +254,18 @@ def inject(rng: random.Random, lines: Lines) -> None:
     lines.insert(_pick(rng, lines), "\t" + made.replace("{{", "{").replace("}}", "}"))
 
 
+def print_anything(rng: random.Random, lines: Lines) -> None:
+    """A printf whose format and arguments lie wherever."""
+    head = next((index for index, line in enumerate(lines) if ".entry" in line), 0)
+    at = _pick(rng, lines)
+    places = [str(rng.choice((*_EDGES, (1 << 63) + LOCAL_WINDOW - 8)) + rng.choice((0, 0, -4, 8, -64))) for _ in range(2)]
+    lines[at] += (
+        "\n{ .param .b64 p0; .param .b64 p1; .param .b32 r0; .local .b8 own[16];"
+        f" st.param.b64 [p0], {places[0]}; st.param.b64 [p1], {places[1]}; call.uni (r0), vprintf, (p0, p1); }}"
+    )
+    lines.insert(head, ".extern .func (.param .b32 r) vprintf (.param .b64 a, .param .b64 b);")
+
+
 def nest(rng: random.Random, lines: Lines) -> None:
     depth, at = rng.choice((1, 3, 63, 64, 65, 5000)), _pick(rng, lines)
     lines[at] = "{ " * depth + lines[at] + " }" * depth
@@ -267,7 +279,7 @@ def long_token(rng: random.Random, lines: Lines) -> None:
 PTX_MUTATIONS: tuple[Mutation, ...] = (
     delete_line, swap_lines, repeat_line, other_register, other_type, other_modifier, more_modifiers, other_opcode,
     other_number, other_offset, other_operands, register_for_number, other_target, other_guard, other_size,
-    other_parameter, inject, inject, inject, inject, inject, nest, long_token,
+    other_parameter, print_anything, inject, inject, inject, inject, inject, nest, long_token,
 )
 
 

@@ -142,6 +142,20 @@ def test_variables_of_the_module_count_as_memory():
     assert result.status is REFUSED and result.diagnostics[0].check == "launch.memory"
 
 
+VPRINTF = ".extern .func (.param .b32 r) vprintf (.param .b64 a, .param .b64 b);\n"
+
+
+@pytest.mark.parametrize("place", [0, 1 << 41, (1 << 41) + 16, (1 << 63) + (1 << 41) - 64, (1 << 64) - 8, (1 << 41) - 1])
+def test_printf_reads_its_arguments_from_local_memory_only(place):
+    """Places around the window of local memory, and those that a signed comparison would take for one in it."""
+    call = (
+        f".local .b8 kept[16]; .param .b64 p0; .param .b64 p1; .param .b32 r0; mov.u64 %rd2, {place}; "
+        "st.param.b64 [p0], %rd1; st.param.b64 [p1], %rd2; call.uni (r0), vprintf, (p0, p1);"
+    )
+    result = launched(call, HEAD.replace(".visible .entry", VPRINTF + ".visible .entry"))
+    assert result.status in (Status.OK, FOUND) and result.printed == ""
+
+
 FORGED = {
     "elements of another size": {"element_bytes": 1},
     "wide elements": {"element_bytes": 8},
