@@ -5,9 +5,11 @@ Global ones are really atomic, since blocks may run on several native threads; a
 
 from __future__ import annotations
 
+from simt.engine.flying import touch_at
 from simt.engine.lanewise import lane_read, lane_written, reach
-from simt.engine.native import native
+from simt.engine.native import native, rare
 from simt.engine.pattern import place
+from simt.engine.proxies import note_written_lane
 from simt.engine.races import RACES, watch_lane
 from simt.engine.records import Ptr, b1, i32, i64, u8, u16, u32, u64, void
 from simt.engine.segments import scope_of
@@ -49,11 +51,23 @@ def atomic(
             lane_written(warp, site, addresses[lane])
         at = i32(lane) * size
         scope = scope_of(site, addresses[lane])
+        if scope == Scope.SHARED and warp.block.launch.checks & CheckBit.FLIGHTS:
+            note_update(warp, site, lane)
         if raced:
             watch_lane(warp, site, lane, scope)
         flush = i32(scope != Scope.SHARED)
         update(site, target, operand + at, compare + at, out + at, flush)
         warp.thread.changes += u64(differ(target, out + at, size))
+
+
+@rare
+@native
+def note_update(warp: Ptr[Warp], site: Ptr[Site], lane: u32) -> void:
+    """An atomic on shared memory, after `reach`, in a kernel with asynchronous copies: for them it is a store."""
+    if warp.block.n_flying != 0:
+        touch_at(warp, site, u32(1) << lane, site.aim_offset)
+    if warp.block.launch.checks & CheckBit.PROXIES:
+        note_written_lane(warp, site, site.aim_offset, i64(site.element_bytes))
 
 
 @native

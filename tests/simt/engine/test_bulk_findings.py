@@ -84,6 +84,11 @@ WRONG = {
                        "asynccheck.proxy-fence", 3, [0], ("fence.proxy.async",)),
     "a proxy fence before the write": ("fence();\ns[t] = t;\n__syncthreads();\nif (t == 0) { store(y, s, 512);\n"
                                        "commit(); drain<0>(); }", "asynccheck.proxy-fence", 4, [0], ("fence.proxy.async",)),
+    "no proxy fence behind atomics": ("s[t] = 0;\nfence();\n__syncthreads();\natomicAdd(s + t / 2, 1.0f);\n__syncthreads();\n"
+                                      "if (t == 0) { store(y, s, 512);\ncommit(); drain<0>(); }", "asynccheck.proxy-fence", 6,
+                                      [0], ("fence.proxy.async",)),
+    "an atomic on what is being filled": (LOAD + "atomicAdd(s + t, 1.0f);\nwait(&bar, 0);", "asynccheck.overwritten", 4,
+                                          range(32), ("bulk load of line",)),
     "a load that nobody waits for": (LOAD + "y[t] = t;", "asynccheck.misuse", 3, [0], ("before the block ended",)),
     "a store without a commit": (WRITE + "if (t == 0) store(y, s, 512);", "asynccheck.misuse", 4, [0], ("not even committed",)),
     "used after its end": (BEGIN + "if (t == 0) inval(&bar);\n__syncthreads();\nif (t == 0) arrive(&bar);\ny[t] = t;",
@@ -139,6 +144,8 @@ RIGHT = {
     "a phase that was over, then the next": BEGIN + "if (t == 0) { expect(&bar, 512); load(s, x, 512, &bar); }\nwait(&bar, 0);\n"
     "float v = s[t];\n__syncthreads();\nif (t == 0) { expect(&bar, 512); load(s, x + 128, 512, &bar); }\nwait(&bar, 0);\n"
     "__syncthreads();\nwait(&bar, 1);\ny[t] = v + s[t];",
+    "atomics, then a fence": "s[t] = 0;\n__syncthreads();\natomicAdd(s + t / 2, 1.0f);\nfence();\n__syncthreads();\n"
+    "if (t == 0) { store(y, s, 512); commit(); drain<0>(); }",
     "blocks store the same": "s[t] = t;\nfence();\n__syncthreads();\nif (t == 0) { store(y, s, 512); commit(); drain<0>(); }",
 }  # fmt: skip
 
