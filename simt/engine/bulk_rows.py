@@ -114,9 +114,10 @@ def all_ready(words: Ptr[u8], offset: u64, n_bytes: i64) -> b1:
 
 @native
 def read_row(warp: Ptr[Warp], site: Ptr[Site], lane: u32, address: u64, row: Ptr[u8], n_bytes: i64) -> void:
-    """Bytes of global memory; where there are none the row stays as it is."""
+    """Bytes of global memory; where there are none they are NaN, as loads read outside a buffer."""
     host = aim_row(warp, site, lane, address, n_bytes)
     if is_null(host):
+        memset(row, 255, n_bytes)
         return
     memcpy(row, host, n_bytes)
     kind = shadow_kind(warp, site, Scope.GLOBAL)

@@ -238,8 +238,12 @@ def test_a_tile_starts_at_a_multiple_of_128_bytes():
 
 def test_a_box_outside_the_buffer_but_inside_the_tensor_is_out_of_bounds():
     tile = small(global_dim=(32, 64), global_stride_bytes=(128,))
-    row = found(program(2, "load"), tile, (0, 14))[0]
+    y = Argument("y", Direction.OUT, np.zeros(n_bytes(tile), np.uint8))
+    result = launch(program(2, "load"), tile, np.ones(512, np.float32), y, [0, 14])
+    row = errors(result)[0]
     assert row.check == "memcheck.global.read-oob" and "`x" in row.message
+    values = result.outputs["y"].view(np.float32)
+    assert (values[:64] == 1).all() and np.isnan(values[64:]).all()
 
 
 def test_bytes_that_are_not_all_announced_leave_the_waiters_waiting():
