@@ -75,7 +75,7 @@ def residency(work: Work, gpu: Gpu) -> int:
 def estimate(work: Work, traffic: Traffic, gpu: Gpu, rates: Rates) -> Estimate:
     """The time of a launch whose blocks fit on the GPU."""
     resident = min(residency(work, gpu), -(-work.blocks // gpu.sm_count))
-    moved = move(work, traffic)
+    moved = move(work, traffic, gpu)
     cycles = block_cycles(work, traffic, moved, gpu, rates)
     path = latency_path(work, traffic, rates)
     busiest = -(-work.blocks // gpu.sm_count)  # blocks of the SM that has most
@@ -94,22 +94,29 @@ def estimate(work: Work, traffic: Traffic, gpu: Gpu, rates: Rates) -> Estimate:
     return Estimate(seconds, bound, bounds, round(n * moved.l2_bytes), round(n * moved.dram_bytes), resident)
 
 
-def move(work: Work, traffic: Traffic) -> Moved:
-    """What a block moves, by the rates of `traffic`; an untraced site counts as one that finds nothing."""
-    filled = stored = lines = dram = 0.0
+def move(work: Work, traffic: Traffic, gpu: Gpu) -> Moved:
+    """What a block moves, by the rates of `traffic`; an untraced site counts as one that finds nothing.
+
+    Where all arguments fit into L2 together, no byte of them comes from DRAM twice or goes there twice.
+    """
+    filled = stored = lines = read = 0.0
     for site in work.of_global(Access.LOAD, Access.ATOMIC):
         sectors = float(work.sites[site, 1])
         missed_l1 = sectors * (1 - traffic.l1_hits.get(site, 0.0))
         filled += missed_l1
         lines += work.sites[site, 0] * traffic.lines.get(site, 1.0) * (missed_l1 / sectors if sectors else 0.0)
-        dram += missed_l1 * (1 - traffic.l2_hits.get(site, 0.0)) * traffic.read_factor
+        read += missed_l1 * (1 - traffic.l2_hits.get(site, 0.0)) * traffic.read_factor
     for site in work.of_global(Access.STORE):
-        sectors = float(work.sites[site, 1])
-        stored += sectors
+        stored += float(work.sites[site, 1])
         lines += float(work.sites[site, 0]) * traffic.lines.get(site, 1.0)
-        dram += sectors * (traffic.written + traffic.filled)
     bulk = sum(float(work.sites[i, 11]) for i, info in enumerate(work.plan.site_infos) if is_bulk(info))
-    return Moved(filled + bulk / SECTOR, stored, lines, SECTOR * dram + bulk)
+    written, refilled = stored * traffic.written, stored * traffic.filled
+    if work.buffer_bytes <= gpu.l2_bytes:
+        of_block = SECTOR * work.blocks
+        read = min(read, work.reached_bytes(Access.LOAD, Access.ATOMIC) / of_block)
+        written = min(written, work.reached_bytes(Access.STORE) / of_block)
+        refilled = min(refilled, written)
+    return Moved(filled + bulk / SECTOR, stored, lines, SECTOR * (read + written + refilled) + bulk)
 
 
 def block_cycles(work: Work, traffic: Traffic, moved: Moved, gpu: Gpu, rates: Rates) -> dict[str, float]:

@@ -50,6 +50,8 @@ class Work:
     Attributes:
         blocks: of the grid.
         threads, registers, shared_bytes: of a block, a thread, a block.
+        buffers: (n_sites,) of (index, bytes): the argument that each site's requests reach, (-1, 0) for none.
+        buffer_bytes: of all arguments together.
         mixes: of the plan's basic blocks.
         runs: (n_basic_blocks,) float: how often a block of threads runs each, all warps together.
         sites: (n_sites, 12) float: `Site.counts` of a block.
@@ -60,6 +62,8 @@ class Work:
     threads: int
     registers: int
     shared_bytes: int
+    buffers: Sequence[tuple[int, int]]
+    buffer_bytes: int
     mixes: Sequence[BlockMix]
     runs: np.ndarray
     sites: np.ndarray
@@ -74,6 +78,10 @@ class Work:
         infos = enumerate(self.plan.site_infos)
         made = (i for i, info in infos if info.access in accesses and info.element_bytes and not is_bulk(info))
         return [i for i in made if self.sites[i, 0]]
+
+    def reached_bytes(self, *accesses: Access) -> int:
+        """Of the arguments that such global requests reach, each once."""
+        return sum(dict(self.buffers[site] for site in self.of_global(*accesses)).values())
 
     def requests(self, scope: Scope) -> float:
         """Requests of a block in a scope, of any access."""

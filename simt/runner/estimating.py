@@ -56,7 +56,8 @@ def estimate_launch(
     n = max(counted.blocks, 1)
     work = Work(
         kernel.plan, total, config.block.volume, registers or ASSUMED_REGISTERS, shared_bytes,
-        block_mixes(kernel.plan),         counted.runs[:, :2].sum(axis=1) / n, counted.sites / n,
+        sampler.buffers_of_sites(), sampler.buffer_bytes, block_mixes(kernel.plan),
+        counted.runs[:, :2].sum(axis=1) / n, counted.sites / n,
     )  # fmt: skip
     found = []
     for gpu in gpus:

@@ -87,6 +87,21 @@ class Sampler:
     def plan(self) -> Plan:
         return self.kernel.plan
 
+    @property
+    def buffer_bytes(self) -> int:
+        """Of all arguments together."""
+        return sum(buffer.data.size for buffer in self.memory.buffers if buffer.argument is not None)
+
+    def buffers_of_sites(self) -> list[tuple[int, int]]:
+        """Index and bytes of the buffer that each site reached last, (-1, 0) for none."""
+        segments = self.memory.segments
+        start, size = ctypes.addressof(segments), ctypes.sizeof(segments) // max(len(segments), 1)
+        found = []
+        for site in self.state.sites[: len(self.plan.site_infos)]:
+            index = (site.segment - start) // size if site.segment else -1
+            found.append((index, int(segments[index].n_bytes) if index >= 0 else 0))
+        return found
+
     def count(self, at_most: int, fuel: int) -> Counted:
         """Runs up to that many whole blocks, spread over the grid.
 

@@ -28,7 +28,7 @@ from simt.runner.estimating import FULL, estimate_launch
 from simt.runner.lazy_memory import lazy_array
 from simt.runner.traffic import Effort
 
-__all__ = ["CLAIM", "FIT", "Pair", "families", "pairs_of", "page", "summary"]
+__all__ = ["CLAIM", "FIT", "ROWS", "Pair", "estimate_of", "families", "page", "pairs_of", "summary"]
 
 HERE = Path(__file__).parent
 FIT, CLAIM = "fit", "claim"
@@ -89,7 +89,11 @@ def _argument(index: int, given: dict) -> Argument:
 @functools.cache
 def estimated(label: str, effort: Effort = FULL) -> Estimate:
     """The estimate of one row of times.json."""
-    row = ROWS[label]
+    return estimate_of(ROWS[label], effort)
+
+
+def estimate_of(row: dict, effort: Effort = FULL) -> Estimate:
+    """The estimate of a launch of basic.cu or gemm.cu, described as times.json and truth.json do."""
     made = program(row["kernel"])
     config = LaunchConfig(Dim3.of(row["grid"]), Dim3.of(row["block"]))
     arguments = [_argument(index, given) for index, given in enumerate(row["args"])]

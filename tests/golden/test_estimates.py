@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.golden.estimates import CLAIM, FIT, ROWS, families, pairs_of, summary
+from tests.golden.estimates import CLAIM, FIT, ROWS, estimate_of, families, pairs_of, summary
 
 PAGE = Path(__file__).parents[2] / "docs" / "estimate.md"
 NEAR, RIGHT_WAY = 0.90, 0.95
+COUNTED = {row["label"]: row for row in json.loads((Path(__file__).parent / "ncu/sm_90/truth.json").read_text())}
+SECTOR = 32
 AGREES = 0.01  # the page prints three digits
 
 
@@ -61,3 +63,25 @@ def test_pairs_are_at_least_forty_and_no_kernel_stands_in_both_parts():
 @pytest.mark.parametrize("family", families(FIT), ids=lambda family: family["name"])
 def test_pair_of_a_fitted_family_compares_fitted_kernels_alone(family):
     assert {label for pair in family["pairs"] for label in pair} <= set(family["rows"]), json.dumps(family["pairs"])
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        "vecadd n=1048576", "copy_stride s=8 n=1048576", "copy_offset o=1 n=1048576", "aos_read n=262144",
+        "rowsum_thread 1024x1024", "gemm_naive b=16x16 n=256", "gemm_swapped b=32x8 n=256", "gemm_tiled8 n=256",
+        "gemm_tiled32 n=256", "transpose_naive n=1024", "softmax_3pass 256x1000",
+    ],
+)  # fmt: skip
+def test_bytes_to_l2_are_what_nsight_saw_miss_l1_and_be_stored(label):
+    metrics = COUNTED[label]["metrics"]
+    loaded, hit, stored = (
+        metrics[f"l1tex__t_sectors_pipe_lsu_mem_global_op_{name}.sum"] for name in ("ld", "ld_lookup_hit", "st")
+    )
+    assert estimate_of(COUNTED[label]).l2_bytes == pytest.approx(SECTOR * (loaded - hit + stored), rel=0.15)
+
+
+@pytest.mark.parametrize("label", ["rowsum_thread 1024x1024", "rowsum_warp 1024x1024", "reduce_grid4 n=1048576"])
+def test_bytes_that_a_reading_kernel_has_from_dram_are_nsights(label):
+    read = COUNTED[label]["metrics"]["dram__sectors_read.sum"]
+    assert estimate_of(COUNTED[label]).dram_bytes == pytest.approx(SECTOR * read, rel=0.02)

@@ -63,6 +63,13 @@ def test_blocks_that_read_the_same_share_it_in_l2():
     assert found.dram_bytes < 0.2 * found.l2_bytes
 
 
+def test_what_fits_into_l2_comes_from_dram_once():
+    again = f"{INDEX} int j = (8 * i) & (n - 1); y[j] = x[j];"  # every sector eight times, far apart in time
+    small, large = estimated(again, n=1 << 20), estimated(again)
+    assert small.dram_bytes <= 3 * 4 * (1 << 20) and small.l2_bytes == 64 * (1 << 20)
+    assert large.dram_bytes >= 64 * N
+
+
 def test_unused_lanes_cost_sectors_not_bytes():
     near, far = (estimated(f"{INDEX} y[i] = x[({s} * i) & (n - 1)];") for s in (1, 8))
     assert far.l2_bytes == pytest.approx(near.l2_bytes + 7 * 4 * N, rel=0.01)
