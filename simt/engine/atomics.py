@@ -38,6 +38,7 @@ def atomic(
     raced = warp.block.launch.checks & RACES
     shadowed = warp.block.launch.checks & SHADOWED
     size = site.element_bytes
+    warp.seen = warp.block.landings  # of bulk loads: an atomic may be how warps tell each other
     lanes = mask
     while lanes != 0:
         lane = trailing_zeros(lanes)

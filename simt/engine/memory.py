@@ -19,7 +19,7 @@ from simt.engine.races import RACES, watch_read, watch_uniform, watch_write
 from simt.engine.records import Ptr, i32, u8, u32, u64, void
 from simt.engine.segments import scope_of
 from simt.engine.shadow import shadow_read, shadow_write
-from simt.engine.state import CheckBit, Scope, Site, Warp
+from simt.engine.state import CheckBit, Scope, Site, SiteFlag, Warp
 from simt.engine.tracing import note_writers, trace_one, trace_request
 from simt.engine.wgmma_rules import overwrite_reading
 
@@ -48,13 +48,21 @@ def load(warp: Ptr[Warp], site: Ptr[Site], mask: u32, addresses: Ptr[u64], out: 
     if checks & WATCHED:
         first = addresses[trailing_zeros(mask)]
         scope = scope_of(site, first)
-        if checks & CheckBit.FLIGHTS and scope == Scope.SHARED and warp.block.n_flying != 0:
-            if touch_flights(warp, site, mask) != 0:
+        if checks & CheckBit.FLIGHTS:
+            look_at_flag(warp, site)
+            if scope == Scope.SHARED and warp.block.n_flying != 0 and touch_flights(warp, site, mask) != 0:
                 return
         if checks & SHADOWED:
             shadow_read(warp, site, mask, scope, first)
         if checks & RACES:
             watch_read(warp, site, mask, scope)
+
+
+@native
+def look_at_flag(warp: Ptr[Warp], site: Ptr[Site]) -> void:
+    """Whoever reads a flag may know of every bulk load that landed so far."""
+    if site.flags & SiteFlag.VOLATILE:
+        warp.seen = warp.block.landings
 
 
 @native
@@ -138,8 +146,9 @@ def load_uniform(warp: Ptr[Warp], site: Ptr[Site], mask: u32, address: u64, out:
         return
     memcpy(out, host, n_bytes)
     checks = warp.block.launch.checks
-    if checks & CheckBit.FLIGHTS and scope == Scope.SHARED and warp.block.n_flying != 0:
-        if touch_at(warp, site, mask, site.aim_offset) != 0:
+    if checks & CheckBit.FLIGHTS:
+        look_at_flag(warp, site)
+        if scope == Scope.SHARED and warp.block.n_flying != 0 and touch_at(warp, site, mask, site.aim_offset) != 0:
             return
     if checks & SHADOWED:
         lane_read(warp, site, mask, address)

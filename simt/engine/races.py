@@ -74,7 +74,6 @@ def fence(warp: Ptr[Warp], wide: i32) -> void:
 def race_acquire(warp: Ptr[Warp]) -> void:
     block = warp.block
     block.acquired = block.launch.race_epoch
-    warp.seen = block.landings
     if block.released != 0 and block.released != warp.index + 1:
         block.released = 0
         block.epoch += 1

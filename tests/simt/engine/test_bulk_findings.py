@@ -47,13 +47,13 @@ LOAD = BEGIN + "if (t == 0) { expect(&bar, 512); load(s, x, 512, &bar); }\n"
 WRITE = "s[t] = t;\nfence();\n__syncthreads();\n"
 
 
-def found(body, blocks=1):
+def found(body, blocks=1, **more):
     x = np.arange(512, dtype=np.float32)
     arguments = [
         Argument("x", Direction.IN, x), Argument("y", Direction.INOUT, np.zeros(512, np.float32)),
         Argument("z", Direction.OUT, np.zeros(512, np.float32)),
     ]  # fmt: skip
-    result = Program.from_cuda(HEAD + body + "\n}", arch="sm_90").launch(LaunchConfig(Dim3(blocks), Dim3(128)), arguments)
+    result = Program.from_cuda(HEAD + body + "\n}", arch="sm_90").launch(LaunchConfig(Dim3(blocks), Dim3(128)), arguments, **more)
     return [d for d in result.diagnostics if not d.check.startswith(("coverage", "compile", "perf"))]
 
 
@@ -129,6 +129,9 @@ RIGHT = {
     "news by another mbarrier": "__shared__ u64 more;\nif (t == 0) { init(&bar, 1); init(&more, 32); }\n__syncthreads();\n"
     "if (t == 0) { expect(&bar, 512); load(s, x, 512, &bar); }\nif (t < 32) { wait(&bar, 0); arrive(&more); }\n"
     "else wait(&more, 0);\ny[t] = s[t];",
+    "news by a flag": "volatile __shared__ int flag;\nif (t == 0) { init(&bar, 1); flag = 0; }\n__syncthreads();\n"
+    "if (t == 0) { expect(&bar, 512); load(s, x, 512, &bar); }\nif (t < 32) { wait(&bar, 0); __threadfence_block(); flag = 1; }\n"
+    "else { while (flag == 0); __threadfence_block(); }\ny[t] = s[t];",
     "drained before it is rewritten": WRITE
     + "if (t == 0) { store(y, s, 512); commit(); drain<0>(); }\n__syncthreads();\ns[t] = 1;",
     "two stages of stores": "for (int k = 0; k < 4; ++k) { float* p = s + 128 * (k % 2);\nif (t == 0) drain<1>();\n"
@@ -153,6 +156,10 @@ RIGHT = {
 @pytest.mark.parametrize("name", RIGHT)
 def test_right_use_raises_nothing(name):
     assert found(RIGHT[name], 2 if "blocks" in name else 1) == []
+
+
+def test_a_flag_is_seen_without_racecheck_too():
+    assert found(RIGHT["news by a flag"], checks=frozenset({"synccheck"})) == []
 
 
 def test_a_deadlock_names_every_mbarrier_and_where_it_is_waited_at():
