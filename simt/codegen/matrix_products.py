@@ -16,7 +16,7 @@ from simt.codegen.plan import SiteInfo
 from simt.codegen.prepare import Unsupported
 from simt.codegen.writer import Writer, vector
 from simt.engine.state import Access
-from simt.isa.fragments import ELEMENT_BYTES, Fragment, fragment, is_ldmatrix, pieces, shape_of, wmma_fragment
+from simt.isa.fragments import ELEMENT_BYTES, Fragment, fragment, is_ldmatrix, pieces, shape_of, sums_of, wmma_fragment
 from simt.ptx.syntax import Address, Instruction, Operand
 from simt.ptx.types import TYPES
 
@@ -68,7 +68,8 @@ def _product(w: Writer, instruction: Instruction) -> None:
     out = w.buffer("fragment_d", _MOST_BYTES)
     sizes = [ir.Constant(I32, size) for size in shape]
     saturate = ir.Constant(I32, int("satfinite" in instruction.mods))
-    w.native("multiply", ir.VoidType(), *sizes, *layouts, *places, out, saturate)
+    sums = [ir.Constant(I32, number) for number in sums_of(instruction.name, instruction.mods)]
+    w.native("multiply", ir.VoidType(), *sizes, *layouts, *places, out, saturate, *sums)
     _read(w, instruction, target, d, out)
 
 

@@ -15,7 +15,7 @@ from simt.codegen.wgmma_registers import check_order, take
 from simt.codegen.writer import Writer, vector
 from simt.engine.layouts import Element, Product
 from simt.engine.state import Access, Scope
-from simt.isa.fragments import ELEMENT_BYTES, shape_of
+from simt.isa.fragments import ELEMENT_BYTES, shape_of, sums_of
 from simt.ptx.syntax import Immediate, Instruction, Operand, Vector
 from simt.ptx.types import TYPES
 
@@ -45,6 +45,7 @@ def _product(instruction: Instruction) -> ctypes.Structure:
     record.n = shape_of(instruction.mods)[1]
     record.a_kind, record.b_kind, record.d_kind = (Element[kind.upper()] for kind in (a_type, b_type, d_type))
     record.element_bytes = ELEMENT_BYTES[a_type]
+    record.sum_bits = sums_of(instruction.name, instruction.mods)[1]
     record.a_is_shared = int(not isinstance(instruction.operands[1], Vector))
     record.saturates = int("satfinite" in instruction.mods)
     scales, orders = literals[:2], literals[2:]

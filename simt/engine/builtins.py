@@ -95,6 +95,11 @@ def _fused(b: ir.IRBuilder, left: Value, right: Value, addend: Value) -> Value:
     return Value(_intrinsic(b, "llvm.fma.f64", left.llvm.type, left.llvm, right.llvm, addend.llvm), left.kind)
 
 
+def _truncated(b: ir.IRBuilder, value: Value) -> Value:
+    """The whole number towards zero."""
+    return Value(_intrinsic(b, "llvm.trunc.f64", value.llvm.type, value.llvm), value.kind)
+
+
 def _select(b: ir.IRBuilder, condition: Value, left, right) -> Value:
     left, right = unify(b, left, right)
     return Value(b.select(condition.llvm, left.llvm, right.llvm), left.kind)
@@ -132,6 +137,7 @@ BUILTINS = {
     "f32_of_f16": _f32_of_f16,
     "f16_of_f32": _f16_of_f32,
     "fused": _fused,
+    "truncated": _truncated,
     "select": _select,
     "is_null": _null,
     "mul_high": _mul_high,

@@ -56,3 +56,4 @@ class Product(Record):
     negates_a: i32
     negates_b: i32
     saturates: i32
+    sum_bits: i32  # that a sum of floats keeps, see `simt.engine.sums`

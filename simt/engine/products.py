@@ -1,8 +1,7 @@
 """Products of matrices as tensor cores form them: D = A B + C from fragments to a fragment.
 
-Products are exact and sums go in order of k, rounded to the accumulator's type at each step: f32 for 16-bit and tf32
-operands, f64 by fused steps, 32-bit integers without rounding. Hardware adds in an order and width that is not documented,
-so floating-point results agree with it to a tolerance only.
+Sums of 16-bit, tf32 and 8-bit floats are those of `simt.engine.sums`, rounded once where the accumulator is f16; doubles go
+by fused steps in order of k, integers without rounding.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ from __future__ import annotations
 from simt.engine.layouts import Element, Layout
 from simt.engine.native import inlined, native
 from simt.engine.records import Ptr, f32, f64, i8, i32, i64, u8, u16, u32, void
+from simt.engine.sums import add_products
 
 __all__ = ["multiply"]
 
@@ -68,7 +68,7 @@ def floats_of(layout: Ptr[Layout], registers: Ptr[u8], out: Ptr[f32]) -> void:
 @native
 def multiply_floats(
     m: i32, n: i32, k: i32, la: Ptr[Layout], lb: Ptr[Layout], lc: Ptr[Layout], ld: Ptr[Layout],
-    a: Ptr[u8], b: Ptr[u8], c: Ptr[u8], d: Ptr[u8],
+    a: Ptr[u8], b: Ptr[u8], c: Ptr[u8], d: Ptr[u8], steps: i32, bits: i32,
 ) -> void:
     x = local(f32, 512)
     y = local(f32, 512)
@@ -76,11 +76,8 @@ def multiply_floats(
     floats_of(la, a, x)
     floats_of(lb, b, y)
     floats_of(lc, c, z)
-    for i in range(m):
-        for step in range(k):
-            factor = x[i * k + step]
-            for j in range(n):
-                z[i * n + j] = z[i * n + j] + factor * y[step * n + j]
+    for first in range(0, i64(k), i64(steps)):
+        add_products(i64(m), i64(n), i64(k), first, i64(steps), bits, x, y, z)
     for element in range(ld.n_elements):
         for lane in range(32):
             value = z[ld.places[i32(element) * 32 + i32(lane)]]
@@ -154,12 +151,12 @@ def multiply_integers(
 @native
 def multiply(
     m: i32, n: i32, k: i32, la: Ptr[Layout], lb: Ptr[Layout], lc: Ptr[Layout], ld: Ptr[Layout],
-    a: Ptr[u8], b: Ptr[u8], c: Ptr[u8], d: Ptr[u8], saturate: i32,
+    a: Ptr[u8], b: Ptr[u8], c: Ptr[u8], d: Ptr[u8], saturate: i32, steps: i32, bits: i32,
 ) -> void:
-    """D = A B + C for A of m × k and B of k × n, by the kind of A's elements."""
+    """D = A B + C for A of m × k and B of k × n, by the kind of A's elements; floats `steps` of k at once, see `sums`."""
     if la.kind == Element.F64:
         multiply_doubles(m, n, k, la, lb, lc, ld, cast(Ptr[f64], a), cast(Ptr[f64], b), cast(Ptr[f64], c), cast(Ptr[f64], d))
     elif la.kind == Element.S8 or la.kind == Element.U8:
         multiply_integers(m, n, k, la, lb, lc, ld, a, b, cast(Ptr[i32], c), cast(Ptr[i32], d), saturate)
     else:
-        multiply_floats(m, n, k, la, lb, lc, ld, a, b, c, d)
+        multiply_floats(m, n, k, la, lb, lc, ld, a, b, c, d, steps, bits)

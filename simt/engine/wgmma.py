@@ -15,6 +15,7 @@ from simt.engine.native import inlined, native
 from simt.engine.products import float_at
 from simt.engine.records import Ptr, f32, i8, i32, i64, u8, u16, u32, u64, void
 from simt.engine.state import Site, Warp
+from simt.engine.sums import add_products
 from simt.engine.wgmma_rules import begin_product, reads_shared
 
 __all__ = ["PRODUCTS"]
@@ -146,7 +147,7 @@ def place_of(kind: i32, element: i64, lane: i64) -> i64:
 
 @native
 def multiply_wide_floats(what: Ptr[Product], a: Ptr[u8], b: Ptr[u8], d: Ptr[u8], adds: i32) -> void:
-    """D = A B + D in order of k, rounded to f32 at each step; D of f16 is rounded at the end."""
+    """D = A B + D; D of f16 is rounded at the end."""
     x = local(f32, 512)
     y = local(f32, 8192)
     z = local(f32, 4096)
@@ -171,11 +172,7 @@ def multiply_wide_floats(what: Ptr[Product], a: Ptr[u8], b: Ptr[u8], d: Ptr[u8],
             if adds != 0:
                 start = float_at(what.d_kind, d + place_of(what.d_kind, element, lane))
             z[row_of(element, lane) * n + column_of(element, lane)] = start
-    for row in range(ROWS):
-        for k in range(n_k):
-            factor = x[row * n_k + k]
-            for column in range(n):
-                z[row * n + column] = z[row * n + column] + factor * y[k * n + column]
+    add_products(ROWS, n, n_k, 0, n_k, what.sum_bits, x, y, z)
     for element in range(n // 2):
         for lane in range(32):
             total = z[row_of(element, lane) * n + column_of(element, lane)]

@@ -18,7 +18,7 @@ from functools import cache
 import numpy as np
 
 __all__ = [
-    "ELEMENT_BYTES", "Fragment", "Pieces", "fragment", "is_ldmatrix", "pieces", "shape_of", "tensor_instructions",
+    "ELEMENT_BYTES", "Fragment", "Pieces", "fragment", "is_ldmatrix", "pieces", "shape_of", "sums_of", "tensor_instructions",
     "wmma_fragment",
 ]
 
@@ -81,6 +81,16 @@ def tensor_instructions(name: str, mods: tuple[str, ...]) -> int:
     if name == "mma":
         return 2 if {"e4m3", "e5m2"} & set(mods) else 1
     return next((parts for type_, parts in _WMMA_PARTS.items() if type_ in mods), 2)
+
+
+def sums_of(name: str, mods: tuple[str, ...]) -> tuple[int, int]:
+    """(steps of k that a tensor instruction adds at once, bits that it keeps), see `simt.engine.sums`."""
+    k = shape_of(mods)[2]
+    if "tf32" in mods and name == "wmma":
+        return 4, 25
+    if {"e4m3", "e5m2"} & set(mods):
+        return (k, 13) if name == "wgmma" else (16, 25)
+    return k, 25
 
 
 def _tiles(rows: int, cols: int, per: int, rows_first: bool) -> tuple[np.ndarray, np.ndarray]:

@@ -12,7 +12,7 @@ _SHARED = "{.shared,.shared::cta}"
 _MEMORY = "{.global,.shared,.shared::cta}"
 _SHAPES = "{m16n16k16,m8n32k16,m32n8k16}"
 _ORDER = "{row,col}"
-_SUMS = "products are exact, sums are rounded to f32 one by one in order of k; hardware's order is not documented"
+_SUMS = "sums as an H200 forms them, bit for bit; other GPUs may keep other bits"
 
 _EIGHTS = "{e4m3,e5m2}.{e4m3,e5m2}"
 _COLUMNS = f"m64n{{{','.join(map(str, range(8, 257, 8)))}}}"  # of wgmma; the shapes of integers leave some out

@@ -32,16 +32,9 @@ EQUAL = (
 )  # fmt: skip
 NEARLY_EQUAL = ("shared_load_wavefronts", "shared_store_wavefronts")
 MOST_WAVEFRONTS = 1.04
-# Additions in an order that the hardware does not fix: atomics and reductions of many threads on one word.
-# (beginning of the name, type of the output) → relative to the output's largest magnitude. Tensor cores add up to 32
-# products to the accumulator in a width of their own: an H200 shifts all products of one instruction, and what it adds them
-# to, to the largest exponent among them and cuts what is below 25 further bits, 13 for 8-bit floats (every element of the
-# wgmma kernels here follows from that). simt adds in f32, in order.
+# (beginning of the name, type of the output) → relative to the output's largest magnitude. Additions in an order that the
+# hardware does not fix: atomics and reductions of many threads on one word. Products of tensor cores need none.
 TOLERANCES = {
-    ("matrix/", "float16"): 2.0**-10,
-    ("matrix/", "float32"): 2.0**-18,
-    ("matrix/", "float64"): 2.0**-50,
-    ("matrix/wgmma_float8", "float32"): 2.0**-8,
     ("math/", "float32"): 2.0**-20,  # .approx forms
     ("atomics/", "float64"): 2.0**-50,
     ("tma/reduce_add", "float32"): 2.0**-22,

@@ -1,7 +1,7 @@
 """Golden kernels of tensor cores against NumPy in float64, beside the reports that test_kernels compares.
 
 Where the operands are small integers or doubles the results are equal; else floats are right to the tolerance below,
-relative to the sum of magnitudes, since the order in which hardware adds is not documented.
+relative to the sum of magnitudes, by the bits that the hardware's sums keep (`simt.engine.sums`).
 """
 
 from pathlib import Path
@@ -15,6 +15,7 @@ from tests.simt.matrix_layouts import float8_values
 
 FOLDER = Path(__file__).parent / "kernels" / "matrix"
 TOLERANCE = {"float32": 2.0**-18, "float64": 2.0**-48, "float16": 0, "int32": 0}
+FLOAT8 = 2.0**-8  # wgmma on 8-bit floats keeps 13 bits behind the largest of 32 products, eight times over
 
 
 def plain(x):
@@ -112,7 +113,8 @@ def test_products_are_numpys(name, operands):
     got = outputs[result]
     if name == "wmma_types" and result in COLUMNS:
         got = by_columns(got, wanted.shape)
-    assert (np.abs(got.reshape(wanted.shape) - wanted) <= TOLERANCE[got.dtype.name] * size).all()
+    tolerance = FLOAT8 if name == "wgmma_float8" else TOLERANCE[got.dtype.name]
+    assert (np.abs(got.reshape(wanted.shape) - wanted) <= tolerance * size).all()
 
 
 def test_a_clamped_sum_goes_down_from_the_limit_only():

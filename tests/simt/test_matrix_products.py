@@ -136,6 +136,24 @@ def test_integer_sum_wraps_or_is_clamped(suffix, wanted):
     assert (run_mma("m16n8k32", "s32.s8.s8.s32", a, b, c, suffix)[0] == wanted).all()
 
 
+def test_infinities_and_nans_reach_their_rows_only():
+    a, b, c = np.ones((16, 16), np.float16), np.ones((16, 8), np.float16), np.zeros((16, 8), np.float32)
+    a[1, 3], a[2, 5], c[4, 6] = np.inf, np.nan, -np.inf
+    d, _ = run_mma("m16n8k16", "f32.f16.f16.f32", a, b, c)
+    assert (d[1] == np.inf).all() and np.isnan(d[2]).all() and d[4, 6] == -np.inf
+    d[4, 6] = 16
+    assert (np.delete(d, (1, 2), 0) == 16).all()
+
+
+def test_a_sum_is_cut_below_the_bits_that_the_hardware_keeps():
+    """A product 26 bits below the largest is lost, one 25 bits below is not."""
+    a, b, c = np.zeros((16, 16), np.float16), np.ones((16, 8), np.float16), np.zeros((16, 8), np.float32)
+    a[:, :4] = [1, -1, 2.0**-13, 2.0**-13]
+    b[2], b[3] = 2.0**-12, 2.0**-13
+    d, _ = run_mma("m16n8k16", "f32.f16.f16.f32", a, b, c)
+    assert (d == 2.0**-25).all()
+
+
 def test_tf32_ignores_what_it_has_no_bits_for():
     a, b, c = np.full((16, 4), 1 + 2**-12, np.float32), np.ones((4, 8), np.float32), np.zeros((16, 8), np.float32)
     assert (run_mma("m16n8k4", "f32.tf32.tf32.f32", a, b, c)[0] == 4).all()

