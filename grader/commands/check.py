@@ -84,22 +84,12 @@ def _check_file(
     try:
         notebook = read_notebook(file, (only,) if only else None)
     except NotebookProblem as problem:
-        out.error(problem.message, problem.help)
-        out.emit(
-            {
-                "file": str(file),
-                "verdict": str(Verdict.UNREADABLE),
-                "passed": False,
-                "error": problem.message,
-                "next": problem.help,
-            }
-        )
+        _refused(file, problem.message, problem.help, out)
         return
     if not notebook.answers:
         why = _syntax_problem(file) or notebook.suspicious or "no exercise of the course is answered in this file"
         help = "give a lesson's .py or .ipynb; its answers stand under lines such as `# exercise: hello.double_it`"
-        out.error(f"{file}: {why}", help)
-        out.emit({"file": str(file), "verdict": str(Verdict.UNREADABLE), "passed": False, "error": why, "next": help})
+        _refused(file, why, help, out, f"{file}: ")
         return
     for note in (notebook.suspicious, *notebook.notes):
         if note:
@@ -112,6 +102,12 @@ def _check_file(
             show_profile(exercise(exercise_id), answer, report, arch, out)
         remember(report, file)
         yield report
+
+
+def _refused(file: Path, why: str, help: str, out: Output, where: str = "") -> None:
+    """Says that a file holds no answer that can be read."""
+    out.error(where + why, help)
+    out.emit({"file": str(file), "verdict": str(Verdict.UNREADABLE), "passed": False, "error": why, "next": help})
 
 
 def _syntax_problem(file: Path) -> str:

@@ -26,16 +26,9 @@ if TYPE_CHECKING:
     from grader.timing.trace import Surroundings, Trace
 
 __all__ = [
-    "Launch",
-    "WireProblem",
-    "pack_launch",
-    "pack_result",
-    "pack_trace",
-    "unpack_failure",
-    "unpack_launch",
-    "unpack_result",
-    "unpack_trace",
-]
+    "Launch", "WireProblem", "pack_launch", "pack_result", "pack_trace", "unpack_failure", "unpack_launch",
+    "unpack_result", "unpack_trace",
+]  # fmt: skip
 
 Message = tuple[bytes, ...]
 
