@@ -33,6 +33,8 @@ from simt.ptx.syntax import Instruction
 
 __all__ = ["lower"]
 
+MOST_STRAIGHT = 512  # instructions in one block of LLVM, whose effort grows with the square of a block
+
 STRUCTURAL = (
     memory_access.HANDLERS | warp_level.HANDLERS | control.HANDLERS | async_copies.HANDLERS | mbarriers.HANDLERS
     | matrix_ops.HANDLERS | matrix_products.HANDLERS | division.HANDLERS | wgmma.HANDLERS
@@ -61,7 +63,11 @@ class _Flow:
     def instructions(self, block: BasicBlock) -> None:
         w = self.w
         doubt = bool(self.plan.doubtful)
-        for instruction in block.straight:
+        for number, instruction in enumerate(block.straight, 1):
+            if number % MOST_STRAIGHT == 0:
+                rest = w.function.append_basic_block()
+                w.b.branch(rest)
+                w.b.position_at_end(rest)
             if self.plan.steps is not None:
                 step_begins(w, instruction)
             handler = STRUCTURAL.get(instruction.name)

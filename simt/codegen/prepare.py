@@ -31,7 +31,7 @@ from simt.ptx.types import TYPES, PtxType
 
 __all__ = ["Unsupported", "prepare"]
 
-MAX_INSTRUCTIONS = 400_000  # after inlining
+MAX_INSTRUCTIONS = 150_000  # after inlining: half a minute of translation
 MAX_DEPTH = 200  # of calls that are inlined into each other
 RUNTIME = {"vprintf": "call.vprintf", "__assertfail": "call.assertfail"}
 

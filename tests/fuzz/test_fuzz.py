@@ -4,6 +4,7 @@
 """
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,6 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from simt.codegen.lower import lower
+from simt.codegen.plan import make_plan
 from simt.events import Argument, Budget, Direction, Status
 from simt.launch import Dim3, LaunchConfig
 from simt.program import Program
@@ -216,3 +219,11 @@ def test_only_lanes_under_the_guard_wait():
     """The others leave the kernel, so that the barrier is one that exited threads never reach."""
     result = launched("@%p1 bar.sync 0;")
     assert "synccheck.exited-threads" in [found.check for found in result.diagnostics]
+
+
+def test_a_long_stretch_is_cut_for_llvm():
+    """Its effort for one block grows with the square of the block: 20,000 loads took a minute in one and take six seconds."""
+    program = Program.from_ptx(HEAD + "ld.global.u32 %r3, [%rd1];\n" * 4000 + "$end: ret; }", arch="sm_90")
+    text = lower(make_plan(program.module, "k", (64, 1, 1)), masked=False)
+    blocks = re.split(r"^[\w.]+:$", text, flags=re.M)
+    assert len(blocks) > 8 and max(block.count("\n") for block in blocks) < 8000
