@@ -31,7 +31,7 @@ from simt.runner.host_memory import GUARD_PAGES
 from simt.runner.tensor_maps import map_bytes
 from simt.tensor_map import ELEMENTS, MAP_BYTES, Swizzle, TensorMap
 from tests.fuzz.corpus import pick, pick_ptx
-from tests.fuzz.mutations import mutated_bytes, mutated_ptx
+from tests.fuzz.mutations import mutated_bytes, mutated_cuda, mutated_ptx
 
 __all__ = ["KINDS", "attempt", "text_of"]
 
@@ -66,7 +66,7 @@ def text_of(seed: int, index: int, kind: str = "") -> tuple[str, str, bytes]:
     kind = kind or rng.choices(KINDS, [SHARES[name] for name in KINDS])[0]
     if kind == "cuda":
         text = pick(rng, seed, index)
-        return kind, text.name, mutated_bytes(rng, text.source)
+        return kind, text.name, mutated_cuda(rng, text.source)
     name, ptx = pick_ptx(rng, seed, index)
     if kind == "ptx":
         return kind, name, mutated_ptx(rng, ptx).encode("utf-8", "surrogateescape")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from simt.engine.state import GLOBAL_BASE, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_BYTES
 
-__all__ = ["BYTE_MUTATIONS", "PTX_MUTATIONS", "mutated_bytes", "mutated_ptx"]
+__all__ = ["BYTE_MUTATIONS", "PTX_MUTATIONS", "mutated_bytes", "mutated_cuda", "mutated_ptx"]
 
 Lines = list[str]
 Mutation = Callable[[random.Random, Lines], None]
@@ -323,3 +323,25 @@ def mutated_bytes(rng: random.Random, text: str) -> bytes:
     for _ in range(rng.choice((1, 1, 2, 4))):
         rng.choice(BYTE_MUTATIONS)(rng, data)
     return bytes(data)
+
+
+# What a mutation of CUDA text looks for, and what may stand there instead; most texts still compile.
+_CUDA_PIECES = (
+    (r"(?<![\w.])\d+(?![\w.])", "0 1 2 3 7 31 32 33 64 255 1023 4096 65537 -1 2147483647 4294967296".split()),
+    (r"__syncthreads\(\);|__syncwarp\(\);", ["", "if (threadIdx.x & 1) __syncthreads();", "return;", "__trap();", "continue;"]),
+    (r"(?<=[\w\]) ]) ?[+*<>-] ?(?=[\w(])", [" + ", " * ", " - ", " < ", " > ", " << ", " % "]),
+    (r"\bif \(", ["if (!", "while ("]),
+    (r"\b(?:blockIdx|threadIdx|blockDim)\.x", ["threadIdx.x", "blockIdx.x", "threadIdx.y", "blockDim.x", "gridDim.x", "clock()"]),
+    (r"\b(?:int|float|unsigned)\b(?= \w)", ["int", "float", "unsigned", "long long", "double", "char", "volatile int"]),
+    (r"(?<=\[)[^\[\]]+(?=\])", ["0", "threadIdx.x", "-1", "1 << 20", "threadIdx.x * 33", "clock() % 7"]),
+)
+
+
+def mutated_cuda(rng: random.Random, text: str) -> bytes:
+    """CUDA text with a few words exchanged; one in four has bytes changed instead."""
+    if rng.random() < 0.25:
+        return mutated_bytes(rng, text)
+    for _ in range(rng.choice((1, 1, 2, 3))):
+        pattern, instead = rng.choice(_CUDA_PIECES)
+        text = _replace_one(rng, text, pattern, rng.choice(instead))
+    return text.encode("utf-8", "surrogateescape")
