@@ -33,7 +33,25 @@ WORDS = {
     OK: "ok", REFUSED: "rejected", BUILD_FAILED: "build_failed", UNREADABLE: "unreadable", NOT_SUPPORTED: "not_supported",
     BUDGET: "budget",
 }  # fmt: skip
-MEMORY = Budget(memory_bytes=1 << 40)  # address space only: pages are made where a sampled block touches them
+LIMITS = {
+    "launch": "an empty launch",
+    "issue": "warp instructions, one a clock and scheduler",
+    "fma": "32-bit float arithmetic and integer products",
+    "alu": "other integer arithmetic, comparisons, logic",
+    "xu": "rcp, sqrt, ex2, sin and conversions",
+    "fp64": "64-bit float arithmetic",
+    "tensor": "matrix products",
+    "lsu": "the load-store unit: shared, l1 and shuffles together",
+    "shared": "wavefronts of shared memory",
+    "l1": "requests of global and local memory at L1",
+    "shuffles": "warp shuffles",
+    "l1_fill": "sectors from L2 into L1",
+    "l2": "sectors through L2",
+    "dram": "bytes to and from device memory",
+    "latency": "what a warp waits for when it is alone",
+    "atomics": "atomics on one line of memory, one after another",
+}
+MEMORY = Budget(memory_bytes=64 << 30)  # address space only: pages are made where a sampled block touches them
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +216,7 @@ def _launch_text(name: str, launch: LaunchEstimate) -> str:
         f"{made.dram_bytes / 1e6:.4g} MB to and from DRAM, {made.l2_bytes / 1e6:.4g} MB to and from L2",
         "each limit alone, ms",
     ]
-    return "\n".join(lines + [f"  {limit:{width}}  {float(seconds) * 1e3:.4g}" for limit, seconds in rows])
+    return "\n".join(lines + [f"  {limit:{width}}  {seconds * 1e3:8.4g}  {LIMITS[limit]}" for limit, seconds in rows])
 
 
 def _footer(report: EstimateReport) -> str:

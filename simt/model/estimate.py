@@ -30,6 +30,8 @@ __all__ = ["Estimate", "estimate", "residency"]
 SECTOR = 32
 L1_FILL_BYTES = 64  # a clock from L2 to an SM; NVIDIA A100 whitepaper, section L2 cache (5120 B a clock over 80 of 108 SMs)
 POPC_WAVEFRONTS = 4  # of a request of ATOMS.POPC.INC, at most: about what 32 random words of 32 banks take
+LSU_PARTS = ("shared", "l1", "shuffles")
+NEARLY_ALL = 0.8
 MEETINGS = 2.5  # barriers of a warp beyond which the warps of a block march together
 
 
@@ -80,18 +82,25 @@ def estimate(work: Work, traffic: Traffic, gpu: Gpu, rates: Rates) -> Estimate:
     path = latency_path(work, traffic, rates)
     busiest = -(-work.blocks // gpu.sm_count)  # blocks of the SM that has most
     total = _total_cycles(work, _joint(cycles.values(), rates.sharpness), path, resident, busiest) / gpu.clock_hz
-    bounds = {name: value * busiest / gpu.clock_hz for name, value in cycles.items() if value}
+    parts = lsu_parts(work, traffic, rates)
+    bounds = {name: float(value) * busiest / gpu.clock_hz for name, value in (cycles | parts).items() if value}
     bounds["latency"] = path * -(-busiest // resident) / gpu.clock_hz
     serial = _atomic_seconds(work, traffic, rates)
     if serial:
         bounds["atomics"] = serial
-    seconds = rates.launch_seconds + max(total, serial)
-    bound = max(bounds, key=lambda name: bounds[name])
-    if bounds[bound] < rates.launch_seconds:
-        bound = "launch"
     bounds = {"launch": rates.launch_seconds} | bounds
+    seconds = float(rates.launch_seconds + max(total, serial))
     n = work.blocks
-    return Estimate(seconds, bound, bounds, round(n * moved.l2_bytes), round(n * moved.dram_bytes), resident)
+    return Estimate(seconds, _decides(bounds), bounds, round(n * moved.l2_bytes), round(n * moved.dram_bytes), resident)
+
+
+def _decides(bounds: Mapping[str, float]) -> str:
+    """The limit that takes longest; of the load-store unit, what keeps it busy when that is nearly all of it."""
+    longest = max(bounds, key=lambda name: bounds[name])
+    if longest not in ("lsu", *LSU_PARTS):
+        return longest
+    part = max(LSU_PARTS, key=lambda name: bounds.get(name, 0.0))
+    return part if bounds.get(part, 0.0) >= NEARLY_ALL * bounds["lsu"] else "lsu"
 
 
 def move(work: Work, traffic: Traffic, gpu: Gpu) -> Moved:
@@ -135,22 +144,24 @@ def block_cycles(work: Work, traffic: Traffic, moved: Moved, gpu: Gpu, rates: Ra
         "xu": slots["xu"] * 32 / arch.special_lanes,
         "fp64": slots["fp64"] * 32 / arch.fp64_lanes,
         "tensor": slots["tensor_flops"] / tensor,
-        "lsu": _lsu_cycles(work, traffic, rates) + slots["shuffles"],
+        "lsu": sum(lsu_parts(work, traffic, rates).values()),
         "l1_fill": SECTOR * moved.filled / L1_FILL_BYTES,
         "l2": to_l2 * active / gpu.sm_count,
         "dram": moved.dram_bytes / dram * active,
     }
 
 
-def _lsu_cycles(work: Work, traffic: Traffic, rates: Rates) -> float:
-    """Wavefronts of shared memory, and requests of global and local memory at L1."""
-    cycles = float(work.sites[:, 9].sum()) / 4
+def lsu_parts(work: Work, traffic: Traffic, rates: Rates) -> dict[str, float]:
+    """Cycles of the load-store unit, which serves all of them: wavefronts of shared memory, requests at L1, shuffles."""
+    shared = 0.0
     for site, info in enumerate(work.plan.site_infos):
         wavefronts = float(work.sites[site, 5])
-        cycles += min(wavefronts, POPC_WAVEFRONTS * float(work.sites[site, 4])) if _counts_up(info) else wavefronts
+        shared += min(wavefronts, POPC_WAVEFRONTS * float(work.sites[site, 4])) if _counts_up(info) else wavefronts
+    l1 = float(work.sites[:, 9].sum()) / 4  # local memory: four sectors a wavefront
     for site in work.of_global(Access.LOAD, Access.STORE, Access.ATOMIC):
-        cycles += float(work.sites[site, 0]) * max(rates.request_cycles, traffic.lines.get(site, 1.0))
-    return cycles
+        l1 += float(work.sites[site, 0]) * max(rates.request_cycles, traffic.lines.get(site, 1.0))
+    shuffles = float(work.runs @ np.array([mix.slots[PIPES.index("shuffles")] for mix in work.mixes]))
+    return dict(zip(LSU_PARTS, (shared, l1, shuffles), strict=True))
 
 
 def _counts_up(info: SiteInfo) -> bool:

@@ -131,9 +131,10 @@ side through a model of L1 and L2, and computes
 
     T = launch + waves · max(issue, fma, alu, xu, fp64, tensor, lsu, l1_fill, l2, dram, latency)
 
-per SM, with the maximum rounded where two limits are close, by a closed queue of the blocks or warps that share the SM
-(`simt/model/estimate.py`); atomics on one line of memory are served one after another. It is an estimate and always called
-one: the table shows where it is good and where it is not.
+per SM (lsu is wavefronts of shared memory, requests at L1 and shuffles together), with the maximum rounded where two limits
+are close, by a closed queue of the blocks or warps that share the SM (`simt/model/estimate.py`); atomics on one line of
+memory are served one after another. It is an estimate and always called one: the tables show where it is good and where it
+is not.
 """
 
 HISTORY = """## What was decided when

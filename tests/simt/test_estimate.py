@@ -2,9 +2,15 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from simt.cli import main
+from simt.events import Argument, Direction
+from simt.gpus import gpu
+from simt.launch import Dim3, LaunchConfig
+from simt.model.mix import PIPES
+from simt.program import Program
 
 COPY = "extern \"C\" __global__ void copy(const float* x, float* y, int n) {\n" \
        "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n) y[i] = x[i];\n}\n"  # fmt: skip
@@ -35,9 +41,9 @@ value = {n}
 def estimated(tmp_path, capsys):
     """(exit status, JSON) of one estimate."""
 
-    def run(source=COPY, n=1 << 26, block=256, gpu="h200", **more):
+    def run(source=COPY, n=1 << 26, block=256, gpu="h200"):
         (tmp_path / "k.cu").write_text(source)
-        (tmp_path / "l.toml").write_text(LAUNCH.format(n=n, block=block, grid=-(-n // block)) + more.get("extra", ""))
+        (tmp_path / "l.toml").write_text(LAUNCH.format(n=n, block=block, grid=-(-n // block)))
         arguments = ["estimate", str(tmp_path / "k.cu"), "--launch", str(tmp_path / "l.toml"), "--gpu", gpu, "--json"]
         status = main(arguments)
         return status, json.loads(capsys.readouterr().out)
@@ -72,6 +78,18 @@ def test_text_says_that_it_is_an_estimate(tmp_path, capsys, estimated):
     assert main(["estimate", *files, "--gpu", "RTX 4090"]) == 0
     shown = capsys.readouterr().out
     assert "GeForce RTX 4090" in shown and "uncalibrated" in shown and "estimate" in shown
+
+
+def test_every_limit_has_words():
+    from simt.cli_estimate import LIMITS
+    from simt.model.estimate import LSU_PARTS
+
+    program = Program.from_cuda(COPY, arch="sm_90")
+    arrays = [np.zeros(4096, np.float32), np.zeros(4096, np.float32)]
+    arguments = [Argument("x", Direction.IN, arrays[0]), Argument("y", Direction.OUT, arrays[1]),
+                 Argument("n", Direction.SCALAR, np.int32(4096))]  # fmt: skip
+    _, (found,) = program.estimates(LaunchConfig(Dim3(16), Dim3(256)), arguments, [gpu("h200")])
+    assert {*found.estimate.bounds, *LSU_PARTS, *PIPES} - {"tensor_flops"} <= LIMITS.keys()
 
 
 def test_unknown_gpu_is_answered_with_those_that_are_known(estimated):

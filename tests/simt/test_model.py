@@ -94,8 +94,8 @@ def test_bank_conflicts_bound_a_kernel_by_their_wavefronts():
         "for (int k = 0; k < n; ++k) a += v[(threadIdx.x % 32) * STRIDE]; y[blockIdx.x * blockDim.x + threadIdx.x] = a;"
     )
     one, many = (estimated(body.replace("STRIDE", str(s)), n=1 << 16, grid=H200.sm_count * 8) for s in (1, 16))
-    assert one.bound == many.bound == "lsu"
-    assert many.bounds["lsu"] == pytest.approx(16 * one.bounds["lsu"], rel=0.01)
+    assert one.bound == many.bound == "shared"
+    assert many.bounds["shared"] == pytest.approx(16 * one.bounds["shared"], rel=0.01)
 
 
 def mix_of(body):
