@@ -31,7 +31,7 @@ RATIOS = (
 _WORK = frozenset(
     [
         "global_load_bytes", "global_store_bytes", "shared_load_bytes", "shared_store_bytes", "lane_instructions",
-        "tensor_instructions", "async_copies", "bulk_bytes", "fma_lane_instructions", "flops",
+        "tensor_instructions", "async_copies", "bulk_bytes", "dsmem_bytes", "fma_lane_instructions", "flops",
     ]
 )  # fmt: skip
 _RULE = re.compile(r"\s*(?P<name>\w+)\s*(?P<than>[<>])\s*(?P<sign>[+-]?)(?P<number>\d+(?:\.\d+)?)\s*(?P<percent>%?)\s*")

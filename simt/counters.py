@@ -44,11 +44,16 @@ class Counters:
     atomic_global_sectors: int = 0
     atomic_shared_requests: int = 0
     atomic_shared_wavefronts: int = 0
+    dsmem_load_requests: int = 0
+    dsmem_store_requests: int = 0
+    dsmem_atomic_requests: int = 0
+    dsmem_bytes: int = 0
     instructions: int = 0
     lane_instructions: int = 0
     branches: int = 0
     divergent_branches: int = 0
     barriers: int = 0
+    cluster_barriers: int = 0
     shuffles: int = 0
     tensor_instructions: int = 0
     async_copies: int = 0
@@ -145,11 +150,18 @@ METRICS: dict[str, Metric] = {
         ("atomic_global_sectors", "sectors they touch, pass by pass", f"{_L1}sectors_pipe_lsu_mem_global_op_red.sum", _EQUAL),
         ("atomic_shared_requests", "atomics on shared memory", f"{_SASS}shared_atom.sum", _PTX),
         ("atomic_shared_wavefronts", "passes they take", f"{_WAVES}atom.sum", _PTX),
+        ("dsmem_load_requests", "warp-level loads of shared memory of the cluster",
+         f"{_L1}requests_pipe_lsu_mem_dshared_op_ld.sum", _PTX),
+        ("dsmem_store_requests", "warp-level stores to shared memory of the cluster",
+         f"{_L1}requests_pipe_lsu_mem_dshared_op_st.sum", _PTX),
+        ("dsmem_atomic_requests", "atomics on shared memory of the cluster", f"{_SASS}dshared_atom.sum", _PTX),
+        ("dsmem_bytes", "bytes that lanes of those asked for", "", _NONE),
         ("instructions", "warp instructions", "smsp__inst_executed.sum", _PTX),
         ("lane_instructions", "the same, lane by lane", "smsp__thread_inst_executed.sum", _PTX),
         ("branches", "conditional branches", "smsp__inst_executed_op_branch.sum", _PTX),
         ("divergent_branches", "of those, where lanes part", "smsp__sass_branch_targets_threads_divergent.sum", _PTX),
         ("barriers", "barrier arrivals of warps", "", _NONE),
+        ("cluster_barriers", "arrivals of warps at the barrier of their cluster", "", _NONE),
         ("shuffles", "warp shuffles", f"{_SASS}shfl.sum", _PTX),
         ("tensor_instructions", "products of the tensor cores in sm_90's machine code; Nsight adds HFMA2.MMA",
          "sm__inst_executed_pipe_tensor.sum", _PTX),

@@ -7,12 +7,18 @@ diagnostic with the numbers in it. Arguments are checked where they are bound, n
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from simt.arch import Arch
 from simt.diagnostics import Diagnostic, diagnose
 
-__all__ = ["Dim3", "LaunchConfig", "check_launch", "registers_of_block", "registers_of_warp", "round_up"]
+__all__ = [
+    "Dim3", "LaunchConfig", "check_launch", "registers_of_block", "registers_of_warp", "round_up", "with_declared_cluster",
+]  # fmt: skip
+
+
+# Source: CUDA C++ Programming Guide, "Thread Block Clusters": 8 blocks run everywhere, more only where the device says so.
+NON_PORTABLE_BLOCKS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +194,25 @@ def _register_findings(block: Dim3, arch: Arch, registers: int | None) -> Iterat
         )
 
 
+def with_declared_cluster(
+    config: LaunchConfig, declared: Sequence[int] | None
+) -> tuple[LaunchConfig, tuple[Diagnostic, ...]]:
+    """The launch with the cluster of the kernel's `__cluster_dims__`, and what is wrong when it names another one itself."""
+    if not declared:
+        return config, ()
+    cluster = Dim3.of(declared)
+    found = ()
+    if config.cluster is not None and config.cluster != cluster:
+        found = (
+            diagnose(
+                "launch.cluster",
+                f"cluster is {config.cluster}, but the kernel declares __cluster_dims__{cluster}: it does not start",
+                help="leave cluster out of the launch, or declare the same size",
+            ),
+        )
+    return replace(config, cluster=cluster), found
+
+
 def _cluster_findings(config: LaunchConfig, arch: Arch) -> Iterator[Diagnostic]:
     cluster = config.cluster
     if cluster is None:
@@ -203,8 +228,11 @@ def _cluster_findings(config: LaunchConfig, arch: Arch) -> Iterator[Diagnostic]:
         yield diagnose(
             "launch.cluster",
             f"a cluster of {cluster.volume} blocks; {arch.name} "
-            + ("has no clusters" if without else f"takes at most {arch.max_cluster_blocks}"),
-            help="clusters need sm_90 or newer" if without else f"use {arch.max_cluster_blocks} blocks or fewer",
+            + ("has no clusters" if without else f"takes at most {arch.max_cluster_blocks} in a portable launch"),
+            help="clusters need sm_90 or newer"
+            if without
+            else f"use {arch.max_cluster_blocks} blocks or fewer; up to {NON_PORTABLE_BLOCKS} need "
+            "cudaFuncAttributeNonPortableClusterSizeAllowed, and GPUs that have them all free at once",
         )
     else:
         for axis, blocks, size in zip("xyz", config.grid, cluster, strict=True):

@@ -24,8 +24,9 @@ from simt.counters import Counters
 from simt.diagnostics import Diagnostic, Severity, diagnose
 from simt.events import ALL_CHECKS, Argument, Budget, Direction, LaunchResult, Status
 from simt.kernel_names import find_kernels, missing_kernel
-from simt.launch import LaunchConfig, check_launch
+from simt.launch import LaunchConfig, check_launch, with_declared_cluster
 from simt.nvrtc_cache import cache_folder
+from simt.occupancy_cooperative import check_cooperative
 from simt.ptx.lexer import PtxSyntaxError
 from simt.ptx.lines import student_line
 from simt.ptx.parser import parse
@@ -144,7 +145,7 @@ class Program:
             constants: bytes for `__constant__` variables by name.
             steps: a warp to follow instruction by instruction, by code made for that alone.
         """
-        refused = self._refusals(config, arguments, budget)
+        config, refused = self._refusals(config, arguments, budget)
         if any(d.severity is Severity.ERROR for d in refused):
             return _ended(Status.REJECTED, refused, config, checks)
         started = time.perf_counter()
@@ -164,6 +165,7 @@ class Program:
         raw = run(
             kernel, tuple(config.grid), tuple(config.block), shared, arguments, checks=check_bits(checks, want_writers),
             budget=budget, threads=threads, trace=trace, constants=dict(constants or {}), steps=steps,
+            cluster=tuple(config.cluster) if config.cluster else None, cooperative=config.cooperative,
         )  # fmt: skip
         masked = kernel.seconds - before  # translated while the launch ran
         seconds = {"translate": translate + masked, "run": max(0.0, raw.seconds - masked)}
@@ -202,7 +204,7 @@ class Program:
         """
         from simt.runner.estimating import FULL, QUICK, estimate_launch
 
-        refused = self._refusals(config, arguments, budget)
+        config, refused = self._refusals(config, arguments, budget)
         if any(d.severity is Severity.ERROR for d in refused):
             return refused, ()
         kernel = self._kernel(config)
@@ -212,14 +214,20 @@ class Program:
             dict(constants or {}),
         )  # fmt: skip
 
-    def _refusals(self, config: LaunchConfig, arguments: Sequence[Argument], budget: Budget) -> tuple[Diagnostic, ...]:
+    def _refusals(
+        self, config: LaunchConfig, arguments: Sequence[Argument], budget: Budget
+    ) -> tuple[LaunchConfig, tuple[Diagnostic, ...]]:
+        """The launch with the cluster that the kernel itself declares, and why it is refused."""
         resources = self.resources
         static = resources.static_shared_bytes if resources else 0
         registers = resources.registers if resources else None
-        found = check_launch(config, arch_of(self.arch), static_shared_bytes=static, registers=registers)
         function = self.module.functions[self.kernel]
+        config, found = with_declared_cluster(config, function.directives.get("reqnctapercluster"))
+        architecture = arch_of(self.arch)
+        found += check_launch(config, architecture, static_shared_bytes=static, registers=registers)
+        found += check_cooperative(config, architecture, static + config.shared_bytes, registers)
         found += check_arguments(function, arguments, self.source) + _promise(function, config)
-        return found + argument_findings((*arguments, *backing_arguments(arguments)), budget)
+        return config, found + argument_findings((*arguments, *backing_arguments(arguments)), budget)
 
     def _kernel(self, config: LaunchConfig, followed: bool = False) -> Kernel:
         """Plans and machine code are kept per block shape, apart for kernels that are followed."""
@@ -317,7 +325,7 @@ def _result(program: Program, raw: Raw, refused, checks: frozenset[str], trace: 
             writers[argument.name] = buffer.writers
     status = _status(raw, found)
     return LaunchResult(
-        status, outputs, counters, by_line, found, raw.blocks_run, raw.launch.record.last_block,
+        status, outputs, counters, by_line, found, raw.blocks_run, raw.launch.n_blocks,
         sum(int(t.thread.accesses) for t in raw.threads), tuple(modified), writers or None, read_printed(raw),
         seconds, checks, read_trace(raw) if trace else (),
         shadows,

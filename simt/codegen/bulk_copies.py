@@ -15,7 +15,7 @@ from simt.ptx.types import TYPES
 
 __all__ = ["bulk", "sides"]
 
-_U32, _S32 = TYPES["u32"], TYPES["s32"]
+_U16, _U32, _S32 = TYPES["u16"], TYPES["u32"], TYPES["s32"]
 _UNIT = 16  # bytes that bulk copies come in
 _TILE_UNIT = 128  # of a tile's place in shared memory
 _MAP_UNIT = 64  # of a tensor map's address
@@ -89,7 +89,17 @@ def _row(w: Writer, instruction: Instruction, lanes: ir.Value) -> None:
     ends.append(addresses(w, instruction.operands[3], instruction, "masks"))
     if inside:
         return w.native("bulk_inside", ir.VoidType(), w.warp, read, write, barrier, lanes, *ends, *_codes(instruction))
-    return w.native("bulk_load", ir.VoidType(), w.warp, read, write, barrier, lanes, *ends)
+    ranks = _ranks(w, instruction, 4)
+    return w.native("bulk_load", ir.VoidType(), w.warp, read, write, barrier, lanes, *ends, ranks)
+
+
+def _ranks(w: Writer, instruction: Instruction, operand: int) -> ir.Value:
+    """The mask of a multicast, 32 lanes of it; 0 for a copy to one block."""
+    if "multicast::cluster" not in instruction.mods:
+        return spilled(w, ir.Constant(I32, 0), "ranks")
+    if len(instruction.operands) <= operand:
+        raise Unsupported(f"`{instruction.opcode}` without a mask of blocks", instruction)
+    return spilled(w, w.e.resize(w.typed(instruction.operands[operand], _U16, instruction), 32), "ranks")
 
 
 def _tile(w: Writer, instruction: Instruction, lanes: ir.Value) -> None:
@@ -112,7 +122,7 @@ def _tile(w: Writer, instruction: Instruction, lanes: ir.Value) -> None:
     barrier = mbarrier_site(w, instruction, part=2)
     bars = addresses(w, instruction.operands[2], instruction, "masks")
     return w.native("tile_load", ir.VoidType(), w.warp, read, write, map_site, barrier, lanes, which, maps, coordinates, ends,
-                    bars)  # fmt: skip
+                    bars, _ranks(w, instruction, 3))  # fmt: skip
 
 
 def _map_info(w: Writer, instruction: Instruction) -> SiteInfo:

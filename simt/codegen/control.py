@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from llvmlite import ir
 
+from simt.codegen.clusters import cluster_arrive, cluster_wait, is_cluster_wait
 from simt.codegen.emitter import I32, I64
 from simt.codegen.plan import SiteInfo, is_barrier
 from simt.codegen.prepare import Unsupported
@@ -35,6 +36,8 @@ def _value(w: Writer, operand, instruction: Instruction) -> ir.Value:
 
 def arrive(w: Writer, barrier: Instruction, index: int) -> None:
     """Writes down which barrier the running lanes wait at; the scheduler counts and releases."""
+    if is_cluster_wait(barrier):
+        return cluster_wait(w, barrier)
     operands = list(barrier.operands)
     predicate = None
     if "red" in barrier.mods:
@@ -182,6 +185,8 @@ def _nothing(w: Writer, instruction: Instruction) -> None:
 
 
 def _bar(w: Writer, instruction: Instruction) -> None:
+    if "cluster" in instruction.mods:
+        return cluster_arrive(w, instruction)
     if "arrive" in instruction.mods:
         return _bar_arrive(w, instruction)
     if "warp" in instruction.mods:

@@ -11,6 +11,7 @@ from llvmlite import ir
 
 from simt.codegen import (
     async_copies,
+    clusters,
     control,
     division,
     matrix_ops,
@@ -38,6 +39,7 @@ MOST_STRAIGHT = 512  # instructions in one block of LLVM, whose effort grows wit
 STRUCTURAL = (
     memory_access.HANDLERS | warp_level.HANDLERS | control.HANDLERS | async_copies.HANDLERS | mbarriers.HANDLERS
     | matrix_ops.HANDLERS | matrix_products.HANDLERS | division.HANDLERS | wgmma.HANDLERS
+    | clusters.HANDLERS
 )
 
 

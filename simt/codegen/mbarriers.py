@@ -10,7 +10,7 @@ from simt.codegen.plan import SiteInfo
 from simt.codegen.prepare import Unsupported
 from simt.codegen.writer import Writer, vector
 from simt.engine.mbarriers import Operation
-from simt.engine.state import Access, Scope
+from simt.engine.state import Access, Scope, SiteFlag
 from simt.ptx.syntax import Address, Instruction, Operand, Register
 from simt.ptx.types import TYPES
 
@@ -41,9 +41,10 @@ def mbarrier_site(w: Writer, instruction: Instruction, part: int = 0) -> ir.Valu
     """The site of the eight bytes that an mbarrier takes."""
     near = any(mod.startswith("shared") for mod in instruction.mods) or instruction.name == "cp"
     scope = Scope.SHARED if near else Scope.GENERIC
+    flags = int(SiteFlag.CLUSTER) if "shared::cluster" in instruction.mods else 0
     line = w.plan.call_line(instruction)
-    index = w.plan.site(instruction, lambda: SiteInfo(instruction, line, int(scope), int(Access.ATOMIC), 8), part=part)
-    return w.site_pointer(index)
+    info = SiteInfo(instruction, line, int(scope), int(Access.ATOMIC), 8, flags=flags)
+    return w.site_pointer(w.plan.site(instruction, lambda: info, part=part))
 
 
 def _mbarrier(w: Writer, instruction: Instruction) -> None:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from simt.codegen.emitter import I64
+from simt.codegen.emitter import I32, I64
 from simt.codegen.plan import SiteInfo, symbol_address
 from simt.codegen.prepare import Unsupported
 from simt.codegen.writer import Writer, storage, vector
+from simt.engine.mbarriers import Operation
 from simt.engine.state import (
     ATOMIC_CODES,
     ATOMIC_TYPES,
     LOCAL_WINDOW,
     PARAM_WINDOW,
+    RANK_UNIT,
     SHARED_WINDOW,
     WINDOW_BYTES,
     Access,
@@ -25,7 +27,8 @@ from simt.ptx.types import TYPES, Kind, PtxType
 __all__ = ["HANDLERS", "address_of"]
 
 _SPACES = {
-    "global": Scope.GLOBAL, "shared": Scope.SHARED, "shared::cta": Scope.SHARED, "local": Scope.LOCAL,
+    "global": Scope.GLOBAL, "shared": Scope.SHARED, "shared::cta": Scope.SHARED, "shared::cluster": Scope.SHARED,
+    "local": Scope.LOCAL,
     "const": Scope.CONST, "param": Scope.CONST, "param::entry": Scope.CONST, "param::func": Scope.CONST,
 }
 _ORDERED = frozenset(["volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"])
@@ -37,8 +40,6 @@ def _scope(instruction: Instruction) -> Scope:
     for mod in instruction.mods:
         if mod in _SPACES:
             return _SPACES[mod]
-        if mod in ("shared::cluster",):
-            raise Unsupported("distributed shared memory", instruction)
     return Scope.GENERIC
 
 
@@ -56,6 +57,7 @@ def _count(instruction: Instruction) -> int:
 def _flags(w: Writer, instruction: Instruction) -> int:
     mods = set(instruction.mods)
     flags = int(SiteFlag.VOLATILE) if _ORDERED & mods or id(instruction) in w.plan.seeds else 0
+    flags |= int(SiteFlag.CLUSTER) if "shared::cluster" in mods else 0
     return flags | (int(SiteFlag.RELEASE) if mods & {"release", "acq_rel"} else 0)
 
 
@@ -108,7 +110,8 @@ def _load(w: Writer, instruction: Instruction) -> None:
     lanes = w.guarded_mask(guard)
     element = ir.IntType(8 * kind.n_bytes)
     out = w.buffer("out", 32 * 16 * max(1, len(items)))
-    if not isinstance(address.type, ir.VectorType) and _scope(instruction) in (Scope.GLOBAL, Scope.SHARED, Scope.CONST):
+    alone = _scope(instruction) in (Scope.GLOBAL, Scope.SHARED, Scope.CONST) and "shared::cluster" not in instruction.mods
+    if alone and not isinstance(address.type, ir.VectorType):
         w.native("load_uniform", ir.VoidType(), w.warp, site, lanes, address, out)
         for number, item in enumerate(items):
             value = w.b.load(w.at(out, number * kind.n_bytes), typ=element, align=1)
@@ -156,6 +159,8 @@ def _data(w: Writer, operands: list[Operand], kind: PtxType, instruction: Instru
 
 
 def _store(w: Writer, instruction: Instruction) -> None:
+    if "async" in instruction.mods:
+        return _store_async(w, instruction)
     target, source = instruction.operands[0], instruction.operands[1]
     if not isinstance(target, Address):
         raise Unsupported(f"`{instruction.opcode}` without an address", instruction)
@@ -167,9 +172,36 @@ def _store(w: Writer, instruction: Instruction) -> None:
     w.native("store", ir.VoidType(), w.warp, site, w.guarded_mask(w.guard(instruction)), addresses, data)
 
 
+def _store_async(w: Writer, instruction: Instruction) -> None:
+    """`st.async`: the bytes arrive at once, and the mbarrier beside them hears so."""
+    target, source, barrier = instruction.operands
+    kind = _type(instruction)
+    items = list(source.items) if isinstance(source, Vector) else [source]
+    site = _site(w, instruction, Access.STORE, kind)
+    lanes = w.guarded_mask(w.guard(instruction))
+    data = _data(w, items, kind, instruction, "data")
+    w.native("store", ir.VoidType(), w.warp, site, lanes, _spill(w, address_of(w, target, instruction)), data)
+    _complete(w, instruction, barrier, lanes, kind.n_bytes * len(items))
+
+
+def _complete(w: Writer, instruction: Instruction, barrier: Operand, lanes: ir.Value, n_bytes: int) -> None:
+    """Tells an mbarrier of the cluster that bytes came."""
+    info = SiteInfo(
+        instruction, w.plan.call_line(instruction), int(Scope.SHARED), int(Access.ATOMIC), 8, flags=int(SiteFlag.CLUSTER)
+    )
+    site = w.site_pointer(w.plan.site(instruction, lambda: info, part=2))
+    amounts = w.buffer("sizes", 256)
+    w.b.store(w.spread(ir.Constant(I32, n_bytes)), amounts, align=64)
+    w.native(
+        "mbarrier_operation", ir.VoidType(), w.warp, site, lanes, ir.Constant(I32, int(Operation.COMPLETE)),
+        _spill(w, address_of(w, barrier, instruction)), amounts, w.buffer("out", 512),
+    )  # fmt: skip
+
+
 def _atomic(w: Writer, instruction: Instruction) -> None:
     returns = instruction.name == "atom"
     operands = list(instruction.operands)
+    barrier = operands.pop() if "async" in instruction.mods else None
     target = operands.pop(0) if returns else None
     address, *values = operands
     kind = _type(instruction)
@@ -188,6 +220,8 @@ def _atomic(w: Writer, instruction: Instruction) -> None:
     lanes = w.guarded_mask(guard)
     addresses = _spill(w, address_of(w, address, instruction))
     w.native("atomic", ir.VoidType(), w.warp, site, lanes, addresses, operand, compare, out)
+    if barrier is not None:
+        return _complete(w, instruction, barrier, lanes, kind.n_bytes)
     if isinstance(target, Register):
         element = ir.IntType(8 * kind.n_bytes)
         value = w.b.load(out, typ=vector(element), align=min(64, 32 * kind.n_bytes))
@@ -216,7 +250,8 @@ def _is_space(w: Writer, instruction: Instruction) -> None:
     value = w.typed(instruction.operands[1], _B64, instruction)
     space = instruction.mods[0].partition("::")[0]
     if space in ("shared", "local", "param"):
-        inside = w.e.icmp("<", w.e.sub(value, _WINDOWS[space]), WINDOW_BYTES)
+        most = RANK_UNIT if instruction.mods[0] in ("shared", "shared::cta") else WINDOW_BYTES
+        inside = w.e.icmp("<", w.e.sub(value, _WINDOWS[space]), most)
     elif space == "global":
         inside = w.e.icmp(">=", value, PARAM_WINDOW + WINDOW_BYTES)
     else:

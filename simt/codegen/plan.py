@@ -16,7 +16,7 @@ from simt.ptx.cfg import Cfg, Loop, build
 from simt.ptx.lines import call_line, student_line
 from simt.ptx.liveness import Liveness, liveness
 from simt.ptx.reach import reachable
-from simt.ptx.syntax import Function, Instruction, Module, Variable
+from simt.ptx.syntax import Function, Instruction, Module, Special, Variable
 from simt.ptx.types import PtxType
 
 __all__ = ["WHOLE_WARP", "Placed", "Plan", "SiteInfo", "make_plan"]
@@ -105,6 +105,17 @@ class Plan:
         return any(_reads_by_proxy(i) for block in self.cfg.blocks for i in block.instructions)
 
     @property
+    def meets_cluster(self) -> bool:
+        """Whether blocks of a cluster meet at its barrier."""
+        return any(i.name == "barrier" and "cluster" in i.mods for block in self.cfg.blocks for i in block.instructions)
+
+    @property
+    def wants_workspace(self) -> bool:
+        """Whether the kernel asks where the barrier of a cooperative grid lies."""
+        names = {o.name for block in self.cfg.blocks for i in block.instructions for o in i.operands if isinstance(o, Special)}
+        return bool(names & {"%envreg1", "%envreg2"})
+
+    @property
     def spins(self) -> bool:
         return bool(self.waiting)
 
@@ -151,6 +162,11 @@ def _reads_by_proxy(instruction: Instruction) -> bool:
 def is_barrier(instruction: Instruction) -> bool:
     """Whether threads of the block wait here; those that only arrive go on."""
     return instruction.name in ("bar", "barrier") and "warp" not in instruction.mods and "arrive" not in instruction.mods
+
+
+def is_cluster_wait(instruction: Instruction) -> bool:
+    """Whether threads wait for their cluster here."""
+    return instruction.name == "barrier" and instruction.mods[:2] == ("cluster", "wait")
 
 
 def is_synchronising(instruction: Instruction) -> bool:

@@ -20,6 +20,31 @@ __all__ = ["SPECIALS", "special"]
 _AXES = {"x": 0, "y": 1, "z": 2}
 
 
+def _in_cluster(of: str, divided: bool) -> Callable:
+    """A coordinate of the cluster in the grid, of the block in its cluster, or of clusters in all."""
+
+    def load(w: Writer, axis: int) -> ir.Value:
+        whole = _ctaid(w, axis) if of == "block" else _launch_axis("grid")(w, axis)
+        size = _launch_axis("cluster")(w, axis)
+        return w.b.udiv(whole, size) if divided else w.b.urem(whole, size)
+
+    return load
+
+
+def _environment(shift: int) -> Callable:
+    """Half of the address of a cooperative launch's workspace, as cooperative_groups puts it together."""
+
+    def load(w: Writer, axis: int) -> ir.Value:
+        place = w.load_field(Launch, w.launch, "workspace", I64)
+        return w.b.trunc(w.b.lshr(place, ir.Constant(I64, shift)), I32)
+
+    return load
+
+
+def _is_explicit(w: Writer, axis: int) -> ir.Value:
+    return w.b.icmp_unsigned("!=", w.load_field(Launch, w.launch, "explicit_cluster", I32), ir.Constant(I32, 0))
+
+
 def _constant(value: int) -> Callable:
     return lambda w, axis: ir.Constant(I32, value)
 
@@ -79,6 +104,15 @@ SPECIALS: dict[str, Callable] = {
     "ntid": lambda w, axis: ir.Constant(I32, w.plan.block_dim[axis]),
     "ctaid": _ctaid,
     "nctaid": _launch_axis("grid"),
+    "clusterid": _in_cluster("block", divided=True),
+    "nclusterid": _in_cluster("grid", divided=True),
+    "cluster_ctaid": _in_cluster("block", divided=False),
+    "cluster_nctaid": _launch_axis("cluster"),
+    "cluster_ctarank": _field(Block, "rank", "block_ptr"),
+    "cluster_nctarank": _field(Launch, "cluster_blocks", "launch"),
+    "is_explicit_cluster": _is_explicit,
+    "envreg1": _environment(32),
+    "envreg2": _environment(0),
     "laneid": _laneid,
     "warpid": _field(Warp, "index", "warp"),
     "nwarpid": _field(Launch, "warps_per_block", "launch"),

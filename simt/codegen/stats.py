@@ -28,8 +28,8 @@ def _kinds(instruction: Instruction) -> list[tuple[str, int]]:
     is_float = any(m in ("f32", "f64", "f16", "bf16", "f16x2", "bf16x2") for m in mods)
     if name == "bra" and instruction.guard is not None:
         kinds.append(("branches", 1))
-    if name in ("bar", "barrier") and "warp" not in mods:
-        kinds.append(("barriers", 1))
+    if name in ("bar", "barrier") and "warp" not in mods and mods[:2] != ("cluster", "wait"):
+        kinds.append(("cluster_barriers" if "cluster" in mods else "barriers", 1))
     if name == "cp" and mods[1] in ("ca", "cg"):
         kinds.append(("async_copies", 1))
     if name == "shfl":

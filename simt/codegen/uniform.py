@@ -23,7 +23,7 @@ _UNIFORM_SPECIALS = frozenset(
     for axis in (".x", ".y", ".z")
 ) | {
     "%nwarpid", "%smid", "%nsmid", "%gridid", "%dynamic_smem_size", "%total_smem_size", "%aggr_smem_size", "%warpid",
-    "%cluster_ctarank", "%cluster_nctarank", "%is_explicit_cluster",
+    "%cluster_ctarank", "%cluster_nctarank", "%is_explicit_cluster", "%envreg1", "%envreg2",
 }
 _VARYING = frozenset([
     "atom", "shfl", "match", "elect", "activemask", "call", "ldmatrix", "movmatrix", "mma", "wmma", "wgmma", "mbarrier",

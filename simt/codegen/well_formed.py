@@ -46,6 +46,7 @@ _OPERANDS: dict[str, tuple[str, ...]] = {
     "prefetch": ("a",), "prefetchu": ("a",), "discard": ("aN",), "applypriority": ("aN",),
     "bra": ("l",), "brx": ("vl",), "ret": ("",), "exit": ("",), "trap": ("",), "brkpt": ("",),
     "nanosleep": ("v",), "pmevent": ("v",), "griddepcontrol": ("",), "membar": ("",),
+    "barrier.cluster": ("",), "mapa": ("dvv",), "getctarank": ("dv",), "st.async": ("aVa",), "red.async": ("ava",),
     "fence": ("", "aN"), "bar.warp": ("v",), "bar.arrive": ("vv",), "barrier.arrive": ("vv",), "bar.sync": ("v", "vv"),
     "barrier.sync": ("v", "vv"), "bar.popc": ("dvq", "dvvq"), "barrier.popc": ("dvq", "dvvq"),
     "bar.red": ("pvq", "pvvq"), "barrier.red": ("pvq", "pvvq"),

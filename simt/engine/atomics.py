@@ -12,7 +12,7 @@ from simt.engine.pattern import place
 from simt.engine.proxies import note_written_lane
 from simt.engine.races import RACES, watch_lane
 from simt.engine.records import Ptr, b1, i32, i64, u8, u16, u32, u64, void
-from simt.engine.segments import scope_of
+from simt.engine.segments import is_distant, scope_of
 from simt.engine.state import ATOMIC_CODES, ATOMIC_TYPES, CheckBit, Scope, Site, Warp
 from simt.engine.tracing import note_writers, trace_request
 
@@ -52,9 +52,10 @@ def atomic(
             lane_written(warp, site, addresses[lane])
         at = i32(lane) * size
         scope = scope_of(site, addresses[lane])
-        if scope == Scope.SHARED and warp.block.launch.checks & CheckBit.FLIGHTS:
+        near = not is_distant(site, scope, addresses[lane])
+        if near and scope == Scope.SHARED and warp.block.launch.checks & CheckBit.FLIGHTS:
             note_update(warp, site, lane)
-        if raced:
+        if raced and near:
             watch_lane(warp, site, lane, scope)
         flush = i32(scope != Scope.SHARED)
         update(site, target, operand + at, compare + at, out + at, flush)

@@ -10,15 +10,19 @@ import enum
 
 from simt.engine.async_copies import start_copies
 from simt.engine.bulk_flights import hear_landings, land_everything
+from simt.engine.cluster_barrier import await_cluster
 from simt.engine.findings import DEADLOCK_BARRIER, DIVERGENT, EXITED_THREADS, INTRA_WARP_LOCK, LIVELOCK_SPIN, record
 from simt.engine.mbarrier_waits import report_mbarrier
 from simt.engine.native import native
 from simt.engine.races import start_races
 from simt.engine.records import Ptr, b1, i32, i64, u8, u32, u64, void
-from simt.engine.state import Access, Barrier, Block, CheckBit, Exit, Thread, Warp, WarpStatus
+from simt.engine.state import CLUSTER_BARRIER, Access, Barrier, Block, CheckBit, Exit, Thread, Warp, WarpStatus
 from simt.engine.wgmma_rules import end_warpgroups, start_warpgroups
 
-__all__ = ["Outcome", "run_blocks", "start_block", "start_warps"]
+__all__ = [
+    "IDLE_ROUNDS", "Outcome", "end_block", "release", "report_deadlock", "report_spin", "run_blocks", "stands_still",
+    "start_block", "start_warps", "step", "warp_of",
+]  # fmt: skip
 
 
 class Outcome(enum.IntEnum):
@@ -165,6 +169,9 @@ def pick(warp: Ptr[Warp]) -> i32:
 @native
 def arrive(block: Ptr[Block], warp: Ptr[Warp]) -> void:
     """Counts a warp's lanes at the barrier it names."""
+    if warp.barrier == CLUSTER_BARRIER:
+        await_cluster(warp)
+        return
     barrier = addr(block.barriers) + warp.barrier
     if barrier.site < 0:
         barrier.site = warp.barrier_site
@@ -244,7 +251,7 @@ def stuck(block: Ptr[Block], warp: Ptr[Warp]) -> i32:
 def report_deadlock(block: Ptr[Block]) -> void:
     for index in range(block.n_warps):
         warp = warp_of(block, i32(index))
-        if warp.status == WarpStatus.AT_BARRIER:
+        if warp.status == WarpStatus.AT_BARRIER and warp.barrier != CLUSTER_BARRIER:
             waits = addr(block.barriers) + warp.barrier
             record(warp, DEADLOCK_BARRIER, warp.barrier_site, -1, warp.barrier_mask, u64(warp.barrier),
                    u64(waits.arrived), u64(waits.expected))
@@ -304,8 +311,8 @@ def step(block: Ptr[Block], warp: Ptr[Warp]) -> i32:
 
 
 @native
-def stands_still(block: Ptr[Block]) -> b1:
-    """Whether for many rounds the warps have only run loops that wait, and changed nothing that could end them."""
+def stands_still(block: Ptr[Block], rounds: i32) -> b1:
+    """Whether for so many rounds the warps have only run loops that wait, and changed nothing that could end them."""
     thread = block.thread
     launch = block.launch
     done = thread.changes
@@ -320,7 +327,7 @@ def stands_still(block: Ptr[Block]) -> b1:
         block.idle_rounds = 0
         return False
     block.idle_rounds += 1
-    return block.idle_rounds > IDLE_ROUNDS
+    return block.idle_rounds > rounds
 
 
 @native
@@ -352,15 +359,21 @@ def run_block(block: Ptr[Block]) -> i32:
             return Outcome.STOPPED
         if block.live_warps > 0 and (block.thread.budget <= 0 or block.launch.stop != 0):
             return Outcome.PAUSED  # a loop around a barrier never uses up a slice
-        if block.launch.spins != 0 and stands_still(block):
+        if block.launch.spins != 0 and stands_still(block, IDLE_ROUNDS):
             if is_null(block.mbarriers) or not report_mbarrier(block):
                 report_spin(block)
             return Outcome.STOPPED
+    end_block(block)
+    return Outcome.FINISHED
+
+
+@native
+def end_block(block: Ptr[Block]) -> void:
+    """What is left of copies and products takes place."""
     if not is_null(block.bulks):
         land_everything(block)
     if not is_null(block.readings):
         end_warpgroups(block)
-    return Outcome.FINISHED
 
 
 @native

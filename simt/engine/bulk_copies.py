@@ -6,6 +6,7 @@ Both ends are looked at before anything moves; `simt.engine.bulk_flights` has th
 from __future__ import annotations
 
 from simt.engine.bulk_flights import mark_words, new_bulk
+from simt.engine.clusters import OFFSET_MASK, receiver, receivers
 from simt.engine.findings import MISALIGNED, READONLY
 from simt.engine.flying import BulkState
 from simt.engine.lanewise import outside, refuse
@@ -80,27 +81,41 @@ def begin_reading(warp: Ptr[Warp], site: Ptr[Site], lane: u32, offset: u64, n_by
 @native
 def bulk_load(
     warp: Ptr[Warp], read: Ptr[Site], write: Ptr[Site], bar: Ptr[Site], mask: u32, sources: Ptr[u64], targets: Ptr[u64],
-    sizes: Ptr[u32], barriers: Ptr[u64]
+    sizes: Ptr[u32], barriers: Ptr[u64], ranks: Ptr[u32]
 ) -> void:
-    """Every active lane copies from global to shared memory; its mbarrier hears of the bytes."""
+    """Every active lane copies from global to shared memory, of all blocks in `ranks` where it is not 0."""
     lanes = mask
     while lanes != 0:
         lane = trailing_zeros(lanes)
         lanes &= lanes - 1
-        n_bytes = u64(sizes[lane])
-        barrier = ready_barrier(warp, bar, lane, barriers[lane])
-        if is_null(barrier) or n_bytes == 0:
-            continue
-        host = end_of(warp, read, Scope.GLOBAL, lane, sources[lane], n_bytes, UNIT)
-        target = end_of(warp, write, Scope.SHARED, lane, targets[lane], n_bytes, UNIT)
-        if is_null(host) or is_null(target):
-            give_up(warp, barrier, i64(n_bytes))
-            continue
-        write.counts[11] += n_bytes
-        bulk = new_bulk(warp, lane, read, write, BulkState.LOADING)
-        bulk.barrier = u32(bar.aim_offset)
-        bulk.address = sources[lane]
-        begin_filling(warp, write, bulk, write.aim_offset, i64(n_bytes))
+        left = receivers(warp, targets[lane], ranks[lane])
+        while left != 0:
+            home = receiver(warp, write, lane, trailing_zeros(left), targets[lane])
+            left &= left - 1
+            if not is_null(home) and sizes[lane] != 0:
+                offset = targets[lane] & OFFSET_MASK
+                load_into(home, read, write, bar, lane, sources[lane], offset, u64(sizes[lane]), barriers[lane] & OFFSET_MASK)
+
+
+@native
+def load_into(
+    warp: Ptr[Warp], read: Ptr[Site], write: Ptr[Site], bar: Ptr[Site], lane: u32, source: u64, offset: u64, n_bytes: u64,
+    place: u64
+) -> void:
+    """A load into the shared memory of the warp's block, where its mbarrier is too."""
+    barrier = ready_barrier(warp, bar, lane, place)
+    if is_null(barrier):
+        return
+    host = end_of(warp, read, Scope.GLOBAL, lane, source, n_bytes, UNIT)
+    target = end_of(warp, write, Scope.SHARED, lane, offset, n_bytes, UNIT)
+    if is_null(host) or is_null(target):
+        give_up(warp, barrier, i64(n_bytes))
+        return
+    write.counts[11] += n_bytes
+    bulk = new_bulk(warp, lane, read, write, BulkState.LOADING)
+    bulk.barrier = u32(bar.aim_offset)
+    bulk.address = source
+    begin_filling(warp, write, bulk, write.aim_offset, i64(n_bytes))
 
 
 @native
@@ -108,29 +123,33 @@ def bulk_inside(
     warp: Ptr[Warp], read: Ptr[Site], write: Ptr[Site], bar: Ptr[Site], mask: u32, sources: Ptr[u64], targets: Ptr[u64],
     sizes: Ptr[u32], barriers: Ptr[u64], operation: i32, kind: i32
 ) -> void:
-    """Every active lane copies inside shared memory, or reduces into it; its mbarrier hears of the bytes."""
+    """Every active lane copies inside the shared memory of the cluster, or reduces into it; its mbarrier there hears of it."""
     lanes = mask
     while lanes != 0:
         lane = trailing_zeros(lanes)
         lanes &= lanes - 1
         n_bytes = u64(sizes[lane])
-        barrier = ready_barrier(warp, bar, lane, barriers[lane])
-        if is_null(barrier) or n_bytes == 0:
+        home = receiver(warp, write, lane, trailing_zeros(receivers(warp, targets[lane], 0)), targets[lane])
+        if is_null(home) or n_bytes == 0:
+            continue
+        barrier = ready_barrier(home, bar, lane, barriers[lane] & OFFSET_MASK)
+        if is_null(barrier):
             continue
         source = end_of(warp, read, Scope.SHARED, lane, sources[lane], n_bytes, UNIT)
-        target = end_of(warp, write, Scope.SHARED, lane, targets[lane], n_bytes, UNIT)
+        target = end_of(home, write, Scope.SHARED, lane, targets[lane] & OFFSET_MASK, n_bytes, UNIT)
         if is_null(source) or is_null(target):
-            give_up(warp, barrier, i64(n_bytes))
+            give_up(home, barrier, i64(n_bytes))
             continue
         write.counts[11] += n_bytes
         begin_reading(warp, read, lane, read.aim_offset, i64(n_bytes))
-        bulk = new_bulk(warp, lane, read, write, BulkState.LOADING)
+        bulk = new_bulk(home, lane, read, write, BulkState.LOADING)
+        bulk.origin = cast(Ptr[u8], warp.block)
         bulk.rank = -1
         bulk.operation = operation
         bulk.atomic_type = kind
         bulk.barrier = u32(bar.aim_offset)
         bulk.address = read.aim_offset
-        begin_filling(warp, write, bulk, write.aim_offset, i64(n_bytes))
+        begin_filling(home, write, bulk, write.aim_offset, i64(n_bytes))
 
 
 @native

@@ -15,7 +15,7 @@ from simt.engine.mbarriers import complete_bytes
 from simt.engine.misuse import Misuse
 from simt.engine.native import native
 from simt.engine.proxies import clear_written
-from simt.engine.records import Ptr, b1, i32, i64, u32, u64, void
+from simt.engine.records import Ptr, b1, i32, i64, u8, u32, u64, void
 from simt.engine.shadow import WRITTEN
 from simt.engine.state import Block, Bulk, CheckBit, Site, Warp, WarpStatus
 from simt.engine.tensor_maps import inner_bytes, map_of, tile_rows
@@ -23,7 +23,7 @@ from simt.engine.tiles import tile_in, tile_out
 
 __all__ = [
     "BULKS", "BULK_FLIGHTS", "copied_bytes", "hear_landings", "is_awaited", "land_bulk_copies", "land_everything", "mark_words",
-    "new_bulk",
+    "land_origin", "new_bulk",
 ]  # fmt: skip
 
 BULKS = 1024  # in flight in one block; with more the oldest land early
@@ -62,6 +62,7 @@ def new_bulk(warp: Ptr[Warp], lane: u32, read: Ptr[Site], write: Ptr[Site], stat
     bulk.told = 0
     bulk.operation = -1
     bulk.rank = 0
+    bulk.origin = cast(Ptr[u8], block)
     return bulk
 
 
@@ -161,8 +162,9 @@ def land_inside(warp: Ptr[Warp], read: Ptr[Site], write: Ptr[Site], bulk: Ptr[Bu
     """A copy from shared memory to shared memory, by a reduction where it is one."""
     block = warp.block
     target = block.shared + i64(bulk.offset)
-    source = block.shared + i64(bulk.address)
-    check_shared_set(warp, read, bulk, bulk.address)
+    origin = cast(Ptr[Block], bulk.origin)
+    source = origin.shared + i64(bulk.address)
+    check_shared_set(origin, warp, read, bulk, bulk.address)
     if bulk.operation >= 0:
         reduce_row(write, bulk, target, source, bulk.n_bytes)
         return
@@ -175,16 +177,16 @@ def land_store(warp: Ptr[Warp], read: Ptr[Site], write: Ptr[Site], bulk: Ptr[Bul
     if bulk.rank > 0:
         tile_out(warp, read, write, bulk)
         return
-    check_shared_set(warp, read, bulk, u64(bulk.offset))
+    check_shared_set(warp.block, warp, read, bulk, u64(bulk.offset))
     write_row(warp, write, bulk, bulk.address, warp.block.shared + i64(bulk.offset), bulk.n_bytes)
 
 
 @native
-def check_shared_set(warp: Ptr[Warp], site: Ptr[Site], bulk: Ptr[Bulk], offset: u64) -> void:
-    if warp.block.launch.checks & CheckBit.INITCHECK:
-        if not all_ready(warp.block.shared_words, offset, bulk.n_bytes):
+def check_shared_set(block: Ptr[Block], warp: Ptr[Warp], site: Ptr[Site], bulk: Ptr[Bulk], offset: u64) -> void:
+    if block.launch.checks & CheckBit.INITCHECK:
+        if not all_ready(block.shared_words, offset, bulk.n_bytes):
             word = offset >> 2
-            while warp.block.shared_words[word] & 15 == 15:
+            while block.shared_words[word] & 15 == 15:
                 word += 1
             record(warp, INIT_SHARED, site.index, -1, u32(1) << bulk.lane, word * 4, 0, 0)
 
@@ -263,6 +265,19 @@ def wait_bulk(warp: Ptr[Warp], mask: u32, left: u32) -> void:
                 land_bulk(block, bulk)
         number += 1
     drop_landed(block)
+
+
+@native
+def land_origin(block: Ptr[Block], origin: Ptr[Block]) -> void:
+    """Copies into the block that read another one's shared memory land while that is still there."""
+    if is_null(block.bulks) or block == origin:
+        return
+    number = block.first_bulk
+    while number != block.next_bulk:
+        bulk = bulk_at(block, number)
+        if bulk.state == BulkState.LOADING and bulk.rank < 0 and bulk.origin == cast(Ptr[u8], origin):
+            land_bulk(block, bulk)
+        number += 1
 
 
 @native

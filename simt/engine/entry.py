@@ -8,7 +8,9 @@ from simt.engine.block import arrive, pick, run_blocks, start_block, start_warps
 from simt.engine.bulk_copies import BULK_COPIES
 from simt.engine.bulk_flights import BULK_FLIGHTS
 from simt.engine.caches import CACHES
+from simt.engine.cluster_barrier import CLUSTER_BARRIERS
 from simt.engine.exchange import EXCHANGE
+from simt.engine.groups import run_groups
 from simt.engine.matrix import MATRIX
 from simt.engine.mbarrier_waits import MBARRIER_WAITS
 from simt.engine.mbarriers import MBARRIERS
@@ -24,7 +26,7 @@ from simt.engine.wgmma_rules import RULES
 __all__ = ["ENTRY_POINTS"]
 
 ENTRY_POINTS = (
-    *CACHES, load, load_uniform, store, atomic, fence, pick, arrive, start_block, start_warps, run_blocks, *EXCHANGE, *SERVICES,
-    *MATRIX, *COPIES, *BULK_COPIES, *BULK_FLIGHTS, *TILE_COPIES, *PROXIES, *MBARRIERS, *MBARRIER_WAITS, *PRODUCTS, *RULES,
-    *STEPPING,
+    *CACHES, load, load_uniform, store, atomic, fence, pick, arrive, start_block, start_warps, run_blocks, run_groups,
+    *EXCHANGE, *SERVICES, *MATRIX, *COPIES, *BULK_COPIES, *BULK_FLIGHTS, *TILE_COPIES, *PROXIES, *MBARRIERS, *MBARRIER_WAITS,
+    *PRODUCTS, *RULES, *STEPPING, *CLUSTER_BARRIERS,
 )

@@ -57,6 +57,11 @@ CHECKS = (
     "asynccheck.wgmma-registers",
     "asynccheck.wgmma-fence",
     "synccheck.warpgroup",
+    "synccheck.cluster-barrier",
+    "synccheck.cluster-start",
+    "synccheck.cluster-exit",
+    "deadlock.cluster",
+    "synccheck.grid",
 )
 (
     GLOBAL_READ, GLOBAL_WRITE, SHARED_READ, SHARED_WRITE, LOCAL_OOB, MISALIGNED, CONST_OOB, READONLY, NULL, ATOMIC_OOB,
@@ -65,6 +70,7 @@ CHECKS = (
     INIT_GLOBAL, INIT_SHARED, INIT_LOCAL, INIT_REGISTER, TRAP, ASSERT, STACK, ZERO_DIVISOR,
     READ_IN_FLIGHT, UNCOMMITTED, OVERWRITTEN, MBARRIER_MISUSE, MBARRIER_TX, MBARRIER_ARRIVALS,
     PROXY_FENCE, WGMMA_REGISTERS, WGMMA_FENCE, WARPGROUP,
+    CLUSTER_MISUSE, CLUSTER_START, CLUSTER_EXIT, DEADLOCK_CLUSTER, GRID_SYNC,
 ) = range(len(CHECKS))  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from simt.engine.clusters import aim_peer
 from simt.engine.findings import (
     ATOMIC_OOB,
     CONST_OOB,
@@ -19,7 +20,7 @@ from simt.engine.moves import fill_lane, lane_from, lane_to
 from simt.engine.native import native, rare
 from simt.engine.pattern import access_bytes
 from simt.engine.records import Ptr, i32, u8, u32, u64, void
-from simt.engine.segments import aim, scope_of
+from simt.engine.segments import aim, is_distant, scope_of
 from simt.engine.shadow import READ, UNSET, WRITTEN, lane_mark, lane_ready, report_unset, shadow_kind
 from simt.engine.state import Access, CheckBit, Scope, SegmentFlag, Site, Warp
 
@@ -34,6 +35,8 @@ def reach(warp: Ptr[Warp], site: Ptr[Site], lanes: u32, address: u64) -> Ptr[u8]
     scope = scope_of(site, address)
     n_bytes = u64(access_bytes(site))
     host = aim(warp, site, scope, address, trailing_zeros(lanes))
+    if is_null(host) and is_distant(site, scope, address):
+        host = aim_peer(warp, site, lanes, address)
     if is_null(host) or site.aim_bytes - site.aim_offset < n_bytes:
         refuse(warp, site, lanes, address, outside(site, scope, address))
         return 0

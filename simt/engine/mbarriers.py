@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import enum
 
+from simt.engine.clusters import forget_touches, owner_of
 from simt.engine.findings import MBARRIER_MISUSE, record
 from simt.engine.lanewise import reach
 from simt.engine.misuse import Misuse
 from simt.engine.native import native, rare
 from simt.engine.records import Ptr, i32, i64, u32, u64, void
-from simt.engine.segments import scope_of
+from simt.engine.segments import is_distant, scope_of
 from simt.engine.shadow import WRITTEN, lane_mark
 from simt.engine.state import Block, CheckBit, MBarrier, Scope, Site, Warp
 
@@ -48,7 +49,7 @@ def mbarrier_at(warp: Ptr[Warp], site: Ptr[Site], lane: u32, address: u64) -> Pt
         return 0
     if scope_of(site, address) != Scope.SHARED:
         return 0
-    return warp.block.mbarriers + i64(site.aim_offset >> 3)
+    return owner_of(warp, site, address).mbarriers + i64(site.aim_offset >> 3)
 
 
 @rare
@@ -135,6 +136,14 @@ def begin(warp: Ptr[Warp], site: Ptr[Site], barrier: Ptr[MBarrier], lane: u32, c
         lane_mark(warp.block.shared_words, site.aim_offset, 8, WRITTEN)
 
 
+@rare
+@native
+def tell_owner(owner: Ptr[Block], phases: u32) -> void:
+    """Another block of the cluster arrived: whoever waits there knows what that block did before."""
+    forget_touches(owner)
+    owner.epoch += u64(phases)
+
+
 @native
 def mbarrier_operation(
     warp: Ptr[Warp], site: Ptr[Site], mask: u32, operation: i32, addresses: Ptr[u64], amounts: Ptr[u32], out: Ptr[u64]
@@ -155,7 +164,10 @@ def mbarrier_operation(
             misused(warp, site, barrier, lane, Misuse.NOT_INITIALISED)
             continue
         out[lane] = (u64(barrier.phase) << 32) | u64(barrier.pending)
+        phase = barrier.phase
         operate(warp, site, barrier, lane, operation, amounts[lane])
+        if is_distant(site, Scope.SHARED, addresses[lane]):
+            tell_owner(owner_of(warp, site, addresses[lane]), u32(barrier.phase - phase))
 
 
 @native

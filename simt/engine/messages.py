@@ -13,6 +13,7 @@ from simt.diagnostics import Diagnostic, diagnose
 from simt.engine.advice import advice
 from simt.engine.coverage import coverage
 from simt.engine.messages_async import ASYNC
+from simt.engine.messages_clusters import CLUSTERS
 from simt.engine.messages_matrix import MATRIX, is_matrix
 from simt.engine.messages_mbarriers import MBARRIERS
 from simt.engine.messages_memory import MEMORY
@@ -23,7 +24,7 @@ from simt.engine.view import Found, LaunchView
 
 __all__ = ["LaunchView", "diagnostics"]
 
-WORDS = {**MEMORY, **RACES, **SYNC, **ASYNC, **MBARRIERS, **WGMMA}
+WORDS = {**MEMORY, **RACES, **SYNC, **ASYNC, **MBARRIERS, **WGMMA, **CLUSTERS}
 # A finding that names the cause makes these between the same two lines redundant.
 IMPLIES = {
     "racecheck.global.RMW": ("racecheck.global.RW", "racecheck.global.WW"),

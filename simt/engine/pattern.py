@@ -7,7 +7,7 @@ from simt.engine.native import inlined, native, rare
 from simt.engine.records import Ptr, b1, i32, i64, u8, u32, u64, void
 from simt.engine.sectors import count_atomic_sectors, count_local_sectors, count_sectors
 from simt.engine.segments import aim, scope_of, window_offset
-from simt.engine.state import Access, Scope, SegmentFlag, Site, Warp
+from simt.engine.state import RANK_UNIT, Access, Scope, SegmentFlag, Site, Warp
 
 __all__ = ["BROADCAST", "CONTIGUOUS", "access_bytes", "place"]
 
@@ -88,7 +88,11 @@ def place(warp: Ptr[Warp], site: Ptr[Site], mask: u32, addresses: Ptr[u64]) -> P
     if scope == Scope.GLOBAL:
         count_global(site, mask, base)
     elif scope == Scope.SHARED:
-        count_shared(site, mask, window_offset(site, scope, base))
+        offset = window_offset(site, scope, base)
+        if offset >= RANK_UNIT:
+            count_distant(warp, site, mask)
+            return 0
+        count_shared(site, mask, offset)
     elif scope == Scope.LOCAL:
         count_local(site, mask, addresses)
         return 0
@@ -141,6 +145,16 @@ def count_shared(site: Ptr[Site], mask: u32, offset: u64) -> void:
     site.counts[5] += u64(site.pattern_costs[WAVEFRONTS_AT + start])
     site.counts[6] += u64(site.pattern_costs[EXCESS_AT + start])
     site.counts[7] += u64(popcount(mask)) * u64(access_bytes(site))
+
+
+@rare
+@native
+def count_distant(warp: Ptr[Warp], site: Ptr[Site], mask: u32) -> void:
+    """A request to another block's shared memory, which is served lane by lane."""
+    site.distant[0] += 1
+    site.distant[1] += u64(popcount(mask)) * u64(access_bytes(site))
+    if site.access != Access.LOAD:
+        warp.thread.changes += 1
 
 
 @rare

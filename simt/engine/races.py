@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 
+from simt.engine.clusters import forget_touches
 from simt.engine.findings import GLOBAL_RMW
 from simt.engine.moves import lane_to
 from simt.engine.native import native
@@ -66,8 +67,12 @@ def start_races(block: Ptr[Block], words: i64) -> void:
 
 @native
 def fence(warp: Ptr[Warp], wide: i32) -> void:
-    """A memory fence of any scope."""
-    warp.block.fenced = 1
+    """A memory fence; one beyond the block lets the others of its cluster know, by whatever follows, what was done to them."""
+    block = warp.block
+    block.fenced = 1
+    if wide != 0 and block.launch.cluster_blocks > 1:
+        for rank in range(block.launch.cluster_blocks):
+            forget_touches(block.first + rank)
 
 
 @native

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from simt.engine.native import inlined, native, rare
-from simt.engine.records import Ptr, i32, i64, u8, u32, u64
+from simt.engine.records import Ptr, b1, i32, i64, u8, u32, u64
 from simt.engine.state import (
     LOCAL_WINDOW,
     PARAM_WINDOW,
+    RANK_UNIT,
     SHARED_WINDOW,
     WINDOW_BYTES,
     Launch,
@@ -16,7 +17,7 @@ from simt.engine.state import (
     Warp,
 )
 
-__all__ = ["aim", "find_segment", "local_of", "scope_of"]
+__all__ = ["aim", "find_segment", "is_distant", "local_of", "scope_of", "window_offset"]
 
 
 @rare
@@ -63,6 +64,13 @@ def window_offset(site: Ptr[Site], scope: i32, address: u64) -> u64:
     if scope == Scope.SHARED:
         return address - SHARED_WINDOW
     return address - LOCAL_WINDOW
+
+
+@inlined
+@native
+def is_distant(site: Ptr[Site], scope: i32, address: u64) -> b1:
+    """Whether the address names a block of the cluster."""
+    return scope == Scope.SHARED and window_offset(site, scope, address) >= RANK_UNIT
 
 
 @inlined

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simt.engine.findings import ASSERT, BARRIER_OPERANDS, INIT_REGISTER, STACK, TRAP, ZERO_DIVISOR, record
+from simt.engine.findings import ASSERT, BARRIER_OPERANDS, GRID_SYNC, INIT_REGISTER, STACK, TRAP, ZERO_DIVISOR, record
 from simt.engine.native import native
 from simt.engine.records import Ptr, Record, i32, i64, u32, u64, void
 from simt.engine.state import LANES, LOCAL_WINDOW, MAX_BARRIERS, Barrier, CheckBit, Warp
@@ -59,7 +59,10 @@ def trap(warp: Ptr[Warp], site: i32, lanes: u32) -> i32:
     """Ends the launch when any lane traps."""
     if lanes == 0:
         return 0
-    record(warp, TRAP, site, -1, lanes, 0, 0, 0)
+    check: i32 = TRAP
+    if warp.block.launch.lacks_workspace != 0:
+        check = GRID_SYNC  # the only way on without the workspace that a cooperative launch gives
+    record(warp, check, site, -1, lanes, 0, 0, 0)
     warp.block.launch.stop = 3
     return 1
 

@@ -18,6 +18,7 @@ __all__ = [
 
 LANES = 32
 MAX_BARRIERS = 16
+CLUSTER_BARRIER = MAX_BARRIERS  # what a warp's `barrier` says while it waits for its cluster
 # Of a thread whose functions call themselves. Hardware starts with 1 KiB (CUDA C++ Programming Guide, cudaLimitStackSize) and
 # lets the host raise it; frames here are larger than those that ptxas packs.
 STACK_BYTES = 16 << 10
@@ -28,6 +29,9 @@ SHARED_WINDOW = 0x0000_0100_0000_0000
 LOCAL_WINDOW = 0x0000_0200_0000_0000
 PARAM_WINDOW = 0x0000_0300_0000_0000
 WINDOW_BYTES = 0x0000_0001_0000_0000
+# Inside the window of shared memory: from here on an address names the block of the cluster it lies in, rank + 1 in these bits.
+RANK_SHIFT = 24
+RANK_UNIT = 1 << RANK_SHIFT
 
 
 class Scope(enum.IntEnum):
@@ -51,6 +55,7 @@ class SiteFlag(enum.IntEnum):
     RETURNS = 2  # an atomic whose old value is used
     MERGED = 4  # ptxas merges this shared load into a neighbour's
     RELEASE = 8  # store or atomic with release semantics: orders like a fence before it
+    CLUSTER = 16  # of shared::cluster: it may reach another block's shared memory
 
 
 class CheckBit(enum.IntEnum):
@@ -150,6 +155,7 @@ class Site(Record):
     run_words: Array[i32, 32]
     run_lane: Array[i32, 32]
     run_several: Array[i32, 32]
+    distant: Array[u64, 2]  # requests that reach another block's shared memory, and the bytes their lanes asked for
 
 
 class Finding(Record):
@@ -246,6 +252,7 @@ class Bulk(Record):
     rank: i32  # of a tile, 0 for a row of bytes between global and shared memory, -1 for one inside shared memory
     coordinates: Array[i32, 5]
     map: Array[u8, 128]  # `simt.engine.tensor_maps.TileMap`
+    origin: Ptr[u8]  # the Block whose shared memory a copy inside the cluster reads
 
 
 class Launch(Record):
@@ -271,8 +278,15 @@ class Launch(Record):
     spin_is_lock: i32  # that access is an atomic
     waiting: Ptr[u8]  # per basic block: 1 inside a loop that waits
     undefined_bytes: i64  # leading register bytes: definedness masks, all lanes undefined at the start
-    next_block: i64  # next block to claim; native threads share it
+    next_block: i64  # next block, or group of blocks, to claim; native threads share it
     last_block: i64
+    group: i32  # blocks that one native thread keeps resident together: a cluster, or a cooperative grid
+    together: i32  # blocks of a group take turns: there are several, or they use the barrier of a cluster
+    cluster_blocks: i32
+    explicit_cluster: i32
+    cooperative: i32
+    workspace: u64  # of a cooperative launch: where the grid's barrier lies, 0 without
+    lacks_workspace: i32  # the kernel asks for it in a launch that is not cooperative
     full_code: Ptr[u8]
     masked_code: Ptr[u8]
     stop: i32  # set by whoever ends the launch: 1 finding, 2 budget, 3 trap, 4 wall clock
@@ -306,6 +320,8 @@ class Thread(Record):
     index: i32
     need_masked: i32
     changes: u64  # atomics that changed memory
+    turn: i32  # where the round of a group goes on
+    moved: i32  # somebody ran in this round
 
 
 class Block(Record):
@@ -351,6 +367,14 @@ class Block(Record):
     shared_written: u64  # the latest epoch in which shared memory was written
     progress: u64  # work done outside waiting loops, as of the last round
     idle_rounds: i32  # rounds since it grew
+    # Of a group; see `simt.engine.clusters`.
+    first: Ptr[Block]  # of its cluster
+    rank: i32  # in its cluster
+    turn: i32  # the warp at which its round goes on
+    met: u32  # in a cluster's first block: how often its barrier opened
+    touched_site: i32  # of another block's latest access to its shared memory since they met, -1 for none
+    touched_lanes: u32
+    touched_by: Ptr[u8]  # the Warp that made it
 
 
 class Warp(Record):
@@ -404,6 +428,9 @@ class Warp(Record):
     products_done: u32  # groups waited for
     products: u32
     product_site: i32  # of the latest
+    cluster_arrived: u32  # lanes that arrived at the cluster's barrier, which is not open yet
+    cluster_owed: u32  # lanes that arrived and have not waited since
+    cluster_site: i32  # of the latest arrival
 
 
 ATOMIC_CODES = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from simt.engine.bulk_copies import begin_filling, begin_storing, end_of, ready_barrier
 from simt.engine.bulk_flights import copied_bytes, new_bulk
+from simt.engine.clusters import OFFSET_MASK, receiver, receivers
 from simt.engine.flying import BulkState
 from simt.engine.mbarriers import give_up
 from simt.engine.misuse import Misuse
@@ -49,27 +50,44 @@ def tile_load(
     coordinates: Ptr[i32],
     targets: Ptr[u64],
     barriers: Ptr[u64],
+    ranks: Ptr[u32],
 ) -> void:
-    """Every active lane loads a box; its mbarrier hears of the bytes."""
+    """Every active lane loads a box, into all blocks in `ranks` where it is not 0; each's mbarrier hears of the bytes."""
     lanes = mask
     while lanes != 0:
         lane = trailing_zeros(lanes)
         lanes &= lanes - 1
-        barrier = ready_barrier(warp, bar, lane, barriers[lane])
-        if is_null(barrier):
-            continue
-        bulk = new_bulk(warp, lane, read, write, BulkState.FREE)
-        if not aim_tile(warp, map_site, bulk, lane, rank, maps[lane], coordinates):
-            give_up(warp, barrier, barrier.missing)
-            continue
-        n_bytes = tile_rows(map_of(bulk)) * row_pitch(map_of(bulk))
-        if is_null(end_of(warp, write, Scope.SHARED, lane, targets[lane], u64(n_bytes), UNIT)):
-            give_up(warp, barrier, copied_bytes(bulk))
-            continue
-        write.counts[11] += u64(copied_bytes(bulk))
-        bulk.state = BulkState.LOADING
-        bulk.barrier = u32(bar.aim_offset)
-        begin_filling(warp, write, bulk, write.aim_offset, n_bytes)
+        left = receivers(warp, targets[lane], ranks[lane])
+        while left != 0:
+            home = receiver(warp, write, lane, trailing_zeros(left), targets[lane])
+            left &= left - 1
+            if not is_null(home):
+                offset = targets[lane] & OFFSET_MASK
+                place = barriers[lane] & OFFSET_MASK
+                tile_into(home, read, write, map_site, bar, lane, rank, maps[lane], coordinates, offset, place)
+
+
+@native
+def tile_into(
+    warp: Ptr[Warp], read: Ptr[Site], write: Ptr[Site], map_site: Ptr[Site], bar: Ptr[Site], lane: u32, rank: i32, map: u64,
+    coordinates: Ptr[i32], offset: u64, place: u64
+) -> void:
+    """A box comes into the shared memory of the warp's block, where its mbarrier is too."""
+    barrier = ready_barrier(warp, bar, lane, place)
+    if is_null(barrier):
+        return
+    bulk = new_bulk(warp, lane, read, write, BulkState.FREE)
+    if not aim_tile(warp, map_site, bulk, lane, rank, map, coordinates):
+        give_up(warp, barrier, barrier.missing)
+        return
+    n_bytes = tile_rows(map_of(bulk)) * row_pitch(map_of(bulk))
+    if is_null(end_of(warp, write, Scope.SHARED, lane, offset, u64(n_bytes), UNIT)):
+        give_up(warp, barrier, copied_bytes(bulk))
+        return
+    write.counts[11] += u64(copied_bytes(bulk))
+    bulk.state = BulkState.LOADING
+    bulk.barrier = u32(bar.aim_offset)
+    begin_filling(warp, write, bulk, write.aim_offset, n_bytes)
 
 
 @native

@@ -17,7 +17,7 @@ _WAIT = "{.acquire.cta,.acquire.cluster,.relaxed.cta,.relaxed.cluster}"
 _HINT = "{.L2::cache_hint}"
 _TX = "mbarrier::complete_tx::bytes"
 _RANKS = "{1d,2d,3d,4d,5d}"
-_ONE_BLOCK = "shared::cluster names the block's own shared memory: clusters do not run"
+_MANY = "{.multicast::cluster}"
 
 
 def _row(name: str, forms: tuple[str, ...], section: str, since: tuple[str, int], note: str = "") -> Op:
@@ -30,11 +30,11 @@ ROWS = (
     _row("cp", ("cp.async.commit_group",), _COPY + "cp.async.commit_group", ("7.0", 80)),
     _row("cp", ("cp.async.{wait_group,wait_all}",), _COPY + "cp.async.wait_group", ("7.0", 80)),
     _row("cp", (f"cp.async.mbarrier.arrive{{.noinc}}{_SHARED}.b64",), _BARRIER + "cp.async.mbarrier.arrive", ("7.0", 80)),
-    _row("cp", (f"cp.async.bulk.{{shared::cluster,shared::cta}}.global.{_TX}{_HINT}",
+    _row("cp", (f"cp.async.bulk.{{shared::cluster,shared::cta}}.global.{_TX}{_MANY}{_HINT}",
                 f"cp.async.bulk.shared::cluster.shared::cta.{_TX}",
                 f"cp.async.bulk.global.shared::cta.bulk_group{_HINT}"), _COPY + "cp.async.bulk", ("8.0", 90),
-         f"the bytes arrive when the mbarrier is waited at or the group waited for; {_ONE_BLOCK}"),
-    _row("cp", (f"cp.async.bulk.tensor.{_RANKS}.{{shared::cluster,shared::cta}}.global{{.tile}}.{_TX}{_HINT}",
+         "the bytes arrive when the mbarrier is waited at or the group waited for"),
+    _row("cp", (f"cp.async.bulk.tensor.{_RANKS}.{{shared::cluster,shared::cta}}.global{{.tile}}.{_TX}{_MANY}{_HINT}",
                 f"cp.async.bulk.tensor.{_RANKS}.global.shared::cta{{.tile}}.bulk_group{_HINT}"),
          _COPY + "cp.async.bulk.tensor", ("8.0", 90), "tiles without interleave; no im2col, gather or scatter"),
     _row("cp", (
@@ -49,7 +49,7 @@ ROWS = (
             "add.{u32,s32,u64,f32,f64}", "add.noftz.{f16,bf16}", "{min,max}.{u32,s32,u64,s64,f16,bf16}", "{inc,dec}.u32",
             "{and,or,xor}.{b32,b64}",
         )
-    ), _COPY + "cp.reduce.async.bulk", ("8.0", 90), _ONE_BLOCK),
+    ), _COPY + "cp.reduce.async.bulk", ("8.0", 90)),
     _row("cp", (f"cp.async.bulk.prefetch.L2.global{_HINT}", "cp.async.bulk.prefetch.L2.global.L2::evict_last",
                 f"cp.async.bulk.prefetch.tensor.{_RANKS}.L2.global{{.tile}}{_HINT}"),
          _COPY + "cp.async.bulk.prefetch", ("8.0", 90), "a hint: nothing happens"),
@@ -59,9 +59,9 @@ ROWS = (
     _row("mbarrier", (
         f"mbarrier.{{arrive,arrive_drop}}{{.expect_tx}}{_ARRIVE}{_NEAR}.b64",
         f"mbarrier.{{arrive,arrive_drop}}.noComplete{{.release.cta}}{_SHARED}.b64",
-    ), _BARRIER + "mbarrier.arrive", ("7.0", 80), _ONE_BLOCK),
+    ), _BARRIER + "mbarrier.arrive", ("7.0", 80)),
     _row("mbarrier", (f"mbarrier.{{expect_tx,complete_tx}}{{.relaxed.cta,.relaxed.cluster}}{_NEAR}.b64",),
-         _BARRIER + "mbarrier.expect_tx", ("8.0", 80), _ONE_BLOCK),
+         _BARRIER + "mbarrier.expect_tx", ("8.0", 80)),
     _row("mbarrier", (f"mbarrier.{{test_wait,try_wait}}{{.parity}}{_WAIT}{_SHARED}.b64",), _BARRIER + "mbarrier.try_wait",
          ("7.1", 80), "who must wait lets the other warps run"),
     _row("mbarrier", ("mbarrier.pending_count.b64",), _BARRIER + "mbarrier.pending_count", ("7.0", 80)),

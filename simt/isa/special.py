@@ -29,5 +29,5 @@ SPECIAL_REGISTERS: dict[str, PtxType] = {
 
 ROWS = (
     Op("mov", ("mov.{pred,u16,u32,u64,s32,s64,b16,b32,b64}.special",), role=Role.SPECIAL,
-       section="Special Registers", note="one block per cluster; SM and performance-monitor numbers are made up"),
+       section="Special Registers", note="SM and performance-monitor numbers are made up"),
 )

@@ -17,6 +17,7 @@ from simt.isa import (
     barrier,
     bits,
     carry,
+    cluster,
     compare,
     control,
     convert,
@@ -39,7 +40,7 @@ __all__ = ["FAMILIES", "INTERNAL", "ROWS", "TABLE", "UnsupportedInstruction", "c
 
 FAMILIES = (
     integer, carry, bits, floating, half, approx, logic, compare, move, convert, narrow,
-    packed, special, memory, atomics, control, barrier, warp, async_copy, matrix,
+    packed, special, memory, atomics, control, barrier, cluster, warp, async_copy, matrix,
 )
 # Modifiers that only the table uses, for forms that an instruction's operands tell apart (`simt.isa.operands`).
 INTERNAL = frozenset({"pair", "three", "special", "address", "pack2", "pack4", "unpack2", "unpack4"})

@@ -25,6 +25,7 @@ __all__ = ["Buffer", "Memory", "address_of", "bind"]
 
 GAP = 1 << 20  # bytes of unmapped space on each side of a buffer
 ALIGNMENT = 256  # what cudaMalloc promises
+WORKSPACE_BYTES = 256  # more than the barrier of a grid in cooperative_groups/details/driver_abi.h
 
 
 @dataclass
@@ -53,6 +54,7 @@ class Memory:
     buffers: list[Buffer]
     params: np.ndarray
     segments: ctypes.Array
+    workspace: int = 0  # address of what a cooperative launch is given for its barrier, 0 without
 
 
 def address_of(array: np.ndarray | None) -> int | None:
@@ -106,7 +108,7 @@ def _variable_buffers(plan: Plan, constants: dict[str, bytes]) -> list[Buffer]:
 
 def bind(
     plan: Plan, arguments: Sequence[Argument], *, want_writers: bool, races: bool, constants: dict[str, bytes] | None = None,
-    in_place: bool = False,
+    in_place: bool = False, workspace: bool = False,
 ) -> Memory:
     """Lays out buffers and parameters. The arguments have been checked against the kernel's parameters before.
 
@@ -139,8 +141,11 @@ def bind(
     for tensor_map, offset in maps:
         params[offset : offset + MAP_BYTES] = np.frombuffer(map_bytes(tensor_map, places[tensor_map.base]), np.uint8)
     buffers.append(Buffer("parameters", PARAM_WINDOW, params[: plan.param_bytes], _words(plan.param_bytes, True), 0))
+    if workspace:
+        flags = int(SegmentFlag.WRITABLE)
+        buffers.append(Buffer("workspace of the grid", base, zeroed(WORKSPACE_BYTES), _words(WORKSPACE_BYTES, True), flags))
     buffers.sort(key=lambda b: b.base)
-    return Memory(buffers, params, _segments(buffers, want_writers, races))
+    return Memory(buffers, params, _segments(buffers, want_writers, races), base if workspace else 0)
 
 
 def scalar_bytes(argument: Argument) -> bytes:

@@ -50,7 +50,7 @@ def estimate_launch(
         shared_bytes: static and dynamic, of a block.
         registers: of a thread, None where nothing was assembled.
     """
-    sampler = Sampler(kernel, tuple(config.grid), tuple(config.block), shared_bytes, arguments, constants)
+    sampler = Sampler(kernel, config, shared_bytes, arguments, constants)
     counted = sampler.count(effort.blocks, effort.fuel)
     total = config.grid.volume
     n = max(counted.blocks, 1)

@@ -32,6 +32,7 @@ __all__ = ["Kernel", "Raw", "check_bits", "run"]
 CALL_FUEL = 4_000_000  # warp instructions of one native call, some tens of milliseconds
 SLICE = 100_000  # warp instructions of a warp's turn
 SPIN_SLICE = 2_000  # the same where lanes or warps wait for one another
+GROUP_SPIN_SLICE = 200  # and where blocks do, which many more take turns
 _FLOATS = frozenset(ATOMIC_TYPES[name] for name in ("f16", "bf16", "f32", "f64", "f16x2", "bf16x2"))
 
 
@@ -127,10 +128,12 @@ def launch_state(
     checks: int,
     budget: Budget,
     trace: int,
+    cluster: Sequence[int] | None = None,
+    cooperative: bool = False,
 ) -> LaunchState:
     """The `Launch` record of a grid, ready for native threads to claim its blocks."""
     code, plan = kernel.full_address(), kernel.plan
-    launch = LaunchState(plan, grid, block, shared_bytes, checks)
+    launch = LaunchState(plan, grid, block, shared_bytes, checks, cluster, cooperative)
     launch.set_memory(memory, budget.printf_bytes, trace)
     launch.record.full_code = code
     launch.record.spins = int(plan.spins)
@@ -139,7 +142,8 @@ def launch_state(
         launch.record.spin_site = plan.sites.get(id(access), -1)
         launch.record.spin_is_lock = int(access.name == "atom")
         launch.set_waiting({index for _, loop in plan.waiting for index in loop.blocks})
-    launch.record.slice = min(SPIN_SLICE if plan.spins else SLICE, max(budget.warp_instructions, 1))
+    turn = GROUP_SPIN_SLICE if launch.record.together else SPIN_SLICE
+    launch.record.slice = min(turn if plan.spins else SLICE, max(budget.warp_instructions, 1))
     if kernel.masked is not None:
         launch.record.masked_code = kernel.masked_address()
     return launch
@@ -158,20 +162,25 @@ def run(
     trace: int = 0,
     constants: dict[str, bytes] | None = None,
     steps: WarpRequest | None = None,
+    cluster: Sequence[int] | None = None,
+    cooperative: bool = False,
 ) -> Raw:
     """Runs the whole grid, or until a finding, a budget or the clock ends it."""
     kernel.full_address()  # which fills the plan's sites
     plan = kernel.plan
     if checks & CheckBit.RACE_GLOBAL or trace or _order_matters(plan):
         threads = 1
-    wanted = min(threads or available_cpus(), grid[0] * grid[1] * grid[2])
     if checks & CheckBit.SYNCCHECK and plan.is_asynchronous:
         checks |= CheckBit.FLIGHTS | (CheckBit.PROXIES if plan.reads_by_proxy else 0)
     memory = bind(
         plan, arguments, want_writers=bool(checks & CheckBit.WRITERS), races=bool(checks & CheckBit.RACE_GLOBAL),
-        constants=constants,
+        constants=constants, workspace=cooperative,
     )
-    launch = launch_state(kernel, grid, block, shared_bytes, memory, checks=checks, budget=budget, trace=trace)
+    launch = launch_state(
+        kernel, grid, block, shared_bytes, memory, checks=checks, budget=budget, trace=trace, cluster=cluster,
+        cooperative=cooperative,
+    )
+    wanted = min(threads or available_cpus(), launch.record.last_block)
     if steps is not None:
         launch.set_steps(steps, PARTS)
     states = [ThreadState(launch, index) for index in range(wanted)]
@@ -224,8 +233,10 @@ def _run_all(states: list[ThreadState], drive: Callable[[ThreadState], None]) ->
 def _drive(kernel: Kernel, launch: LaunchState, state: ThreadState, meter: _Meter) -> None:
     """Calls native code until this thread has no block left."""
     addresses = runtime(kernel.cache).addresses
-    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(addresses["start_warps"])(state.block_address)
-    run_blocks = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(addresses["run_blocks"])
+    start_warps = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(addresses["start_warps"])
+    for block in state.blocks:
+        start_warps(ctypes.addressof(block))
+    run_blocks = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(addresses[launch.scheduler])
     thread = state.thread
     while True:
         given = min(CALL_FUEL, max(meter.left, 1))

@@ -50,7 +50,7 @@ def _budget(raw: Raw) -> list[Diagnostic]:
         return []
     line = _busiest_line(raw)
     what = "its budget of instructions" if raw.outcome == "instructions" else "its time limit"
-    message = f"stopped after {raw.blocks_run} of {raw.launch.record.last_block} blocks: the launch used up {what}"
+    message = f"stopped after {raw.blocks_run} of {raw.launch.n_blocks} blocks: the launch used up {what}"
     return [
         diagnose(
             "runtime.budget", message + (f" around line {line}" if line else ""), line=line,

@@ -17,6 +17,7 @@ from simt.codegen.runtime import runtime
 from simt.engine.block import Outcome
 from simt.engine.state import Scope, TraceRecord
 from simt.events import Argument, Budget
+from simt.launch import LaunchConfig
 from simt.runner.buffers import bind
 from simt.runner.launch import Kernel, launch_state
 from simt.runner.states import ThreadState
@@ -64,24 +65,30 @@ class Sampler:
     """One launch of which blocks run one at a time, in any order. Nothing is checked; the arrays are worked in."""
 
     def __init__(
-        self, kernel: Kernel, grid: Sequence[int], block: Sequence[int], shared_bytes: int,
-        arguments: Sequence[Argument], constants: dict[str, bytes] | None = None,
+        self, kernel: Kernel, config: LaunchConfig, shared_bytes: int, arguments: Sequence[Argument],
+        constants: dict[str, bytes] | None = None,
     ):  # fmt: skip
         self.kernel = kernel
         kernel.full_address()
         self.memory = bind(
-            kernel.plan, arguments, want_writers=False, races=False, constants=constants, in_place=True
+            kernel.plan, arguments, want_writers=False, races=False, constants=constants, in_place=True,
+            workspace=config.cooperative,
         )
         self.launch = launch_state(
-            kernel, grid, block, shared_bytes, self.memory, checks=0, budget=Budget(printf_bytes=0), trace=TRACE_RECORDS
+            kernel, tuple(config.grid), tuple(config.block), shared_bytes, self.memory, checks=0,
+            budget=Budget(printf_bytes=0), trace=TRACE_RECORDS, cluster=tuple(config.cluster) if config.cluster else None,
+            cooperative=config.cooperative,
         )
+        self.group = self.launch.record.group  # blocks that run together
         self.trace, self.slice = self.launch.record.trace, self.launch.record.slice
         self.state = ThreadState(self.launch, 0)
-        self.n_blocks = int(np.prod(grid))
+        self.n_blocks = config.grid.volume
         self._traced: dict[tuple[tuple[int, ...], int, int], Traced] = {}
         addresses = runtime(kernel.cache).addresses
-        ctypes.CFUNCTYPE(None, ctypes.c_void_p)(addresses["start_warps"])(self.state.block_address)
-        self._run_blocks = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(addresses["run_blocks"])
+        start_warps = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(addresses["start_warps"])
+        for member in self.state.blocks:
+            start_warps(ctypes.addressof(member))
+        self._run_blocks = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(addresses[self.launch.scheduler])
 
     @property
     def plan(self) -> Plan:
@@ -111,13 +118,13 @@ class Sampler:
         self.launch.record.slice = self.slice
         left, ran = fuel, 0
         runs, sites = np.zeros((len(self.plan.cfg.blocks), 4), np.int64), np.zeros((len(self.plan.site_infos), 12), np.int64)
-        for index in _spread(self.n_blocks, at_most):
+        for index in _spread(self.n_blocks // self.group, -(-at_most // self.group)):
             self._clear_counts()
             spent = self._run(index, left if ran else max(left, MOST_FUEL))
             if spent is None:
                 break
             left -= spent
-            ran += 1
+            ran += self.group
             runs += self.state.block_runs.astype(np.int64).reshape(-1, 4)
             sites += np.array([list(site.counts) for site in self.state.sites[: len(sites)]], np.int64).reshape(sites.shape)
             if left < spent:
@@ -143,20 +150,20 @@ class Sampler:
         record.slice = min(self.slice, max(instructions, 1))
         budget = record.slice * record.warps_per_block
         kept, owners, turns, complete = [], [], [], True
-        for index in blocks:
+        for index in sorted({index // self.group for index in blocks}):
             record.trace_count = 0
-            complete = self._run(index, budget) is not None and complete
+            complete = self._run(index, budget * self.group) is not None and complete
             rows, turn = self._requests(min(record.trace_count, TRACE_RECORDS), requests)
             kept.append(rows)
             turns.append(turn)
-            owners.append(np.full(len(turn), index, np.int64))
+            owners.append(rows["block"].astype(np.int64))
         return Traced(np.concatenate(kept), np.concatenate(owners), np.concatenate(turns), complete)
 
     def _requests(self, count: int, most: int) -> tuple[np.ndarray, np.ndarray]:
         """((n,) records, (n,) int64): a block's traced global requests and their turns in their warps."""
         records = np.frombuffer(memoryview(self.launch.trace).cast("B"), RECORD)[:count]
         records = records[records["scope"] == Scope.GLOBAL]
-        warp = records["warp"]
+        warp = records["warp"] + records["block"] * self.launch.record.warps_per_block
         order = np.argsort(warp, kind="stable")
         starts = np.searchsorted(warp[order], warp[order])
         turn = np.empty(len(warp), np.int64)

@@ -37,11 +37,14 @@ MAX_FINDINGS = 512
 class LaunchState:
     """The `Launch` record and what it points to."""
 
-    def __init__(self, plan: Plan, grid: Sequence[int], block: Sequence[int], shared_bytes: int, checks: int):
+    def __init__(
+        self, plan: Plan, grid: Sequence[int], block: Sequence[int], shared_bytes: int, checks: int,
+        cluster: Sequence[int] | None = None, cooperative: bool = False,
+    ):  # fmt: skip
         self.plan = plan
         self.record = Launch.structure()()
         r = self.record
-        r.grid[:], r.block[:], r.cluster[:] = tuple(grid), tuple(block), (1, 1, 1)
+        r.grid[:], r.block[:], r.cluster[:] = tuple(grid), tuple(block), tuple(cluster or (1, 1, 1))
         r.threads_per_block = int(np.prod(block))
         r.warps_per_block = -(-r.threads_per_block // 32)
         r.checks = checks
@@ -49,11 +52,17 @@ class LaunchState:
         r.param_bytes, r.local_bytes = plan.param_bytes, plan.local_bytes
         r.shared_bytes, r.static_shared_bytes = shared_bytes, plan.static_shared_bytes
         r.register_bytes, r.undefined_bytes = plan.register_bytes, plan.undefined_bytes
-        r.next_block, r.last_block = 0, int(np.prod(grid))
+        self.n_blocks = int(np.prod(grid))
+        r.cluster_blocks = int(np.prod(r.cluster))
+        r.explicit_cluster, r.cooperative = int(cluster is not None), int(cooperative)
+        r.group = self.n_blocks if cooperative else r.cluster_blocks
+        r.together = int(r.group > 1 or plan.meets_cluster)
+        r.lacks_workspace = int(plan.wants_workspace and not cooperative)
+        r.next_block, r.last_block = 0, self.n_blocks // r.group
 
     def set_memory(self, memory, printf_bytes: int, trace: int) -> None:
         r = self.record
-        r.segments, r.n_segments = ctypes.addressof(memory.segments), len(memory.segments)
+        r.segments, r.n_segments, r.workspace = ctypes.addressof(memory.segments), len(memory.segments), memory.workspace
         r.params = address_of(memory.params)
         self.printf = zeroed(printf_bytes)
         r.printf, r.printf_bytes, r.printf_used = address_of(self.printf), printf_bytes, 0
@@ -76,12 +85,17 @@ class LaunchState:
         self.record.waiting = address_of(self.waiting)
 
     @property
+    def scheduler(self) -> str:
+        """The native function that runs its blocks."""
+        return "run_groups" if self.record.together else "run_blocks"
+
+    @property
     def address(self) -> int:
         return ctypes.addressof(self.record)
 
 
 class ThreadState:
-    """One native thread's `Thread`, `Block` and `Warp` records with their memory."""
+    """One native thread's `Thread` record, and the blocks that it keeps resident together."""
 
     def __init__(self, launch: LaunchState, index: int):
         self.launch, plan, r = launch, launch.plan, launch.record
@@ -99,14 +113,29 @@ class ThreadState:
         t.launch, t.index = launch.address, index
         t.sites, t.block_runs = ctypes.addressof(self.sites), address_of(self.block_runs)
         t.findings, t.max_findings = ctypes.addressof(self.findings), MAX_FINDINGS
-        self._make_block(plan, r)
+        self.blocks = records(Block.structure(), r.group)
+        first = ctypes.addressof(self.blocks)
+        self.members = [BlockMemory(launch, self.thread, block, first) for block in self.blocks[: r.group]]
 
-    def _make_block(self, plan: Plan, r) -> None:
+    @property
+    def block(self):
+        """The first of its blocks."""
+        return self.blocks[0]
+
+    @property
+    def block_address(self) -> int:
+        return ctypes.addressof(self.blocks)
+
+
+class BlockMemory:
+    """What a `Block` record points to: its warps and all memory of them."""
+
+    def __init__(self, launch: LaunchState, thread, block, first: int):
+        self.launch, self.thread, self.block = launch, thread, block
+        plan, r, b = launch.plan, launch.record, block
         n_warps = r.warps_per_block
-        self.block = Block.structure()()
         self.warps = records(Warp.structure(), n_warps)
-        b = self.block
-        b.launch, b.thread = self.launch.address, ctypes.addressof(self.thread)
+        b.launch, b.thread, b.first = launch.address, ctypes.addressof(thread), first
         b.warps, b.n_warps = ctypes.addressof(self.warps), n_warps
         words = -(-r.shared_bytes // 4) + 16
         self.shared, self.shared_words = zeroed(r.shared_bytes, 16), zeroed(words)
@@ -144,7 +173,3 @@ class ThreadState:
         self.block.mbarriers, self.block.bulks = ctypes.addressof(self.mbarriers), ctypes.addressof(self.bulks)
         for index, warp in enumerate(self.warps):
             warp.flights = ctypes.addressof(self.flights) + index * FLIGHTS * ctypes.sizeof(Flight.structure())
-
-    @property
-    def block_address(self) -> int:
-        return ctypes.addressof(self.block)

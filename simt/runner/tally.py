@@ -64,6 +64,17 @@ def _count_blocks(plan: Plan, runs: np.ndarray, rows) -> None:
             rows[stats.branch_line]["divergent_branches"] += parted
 
 
+_DISTANT = {Access.LOAD: "dsmem_load_requests", Access.STORE: "dsmem_store_requests", Access.ATOMIC: "dsmem_atomic_requests"}
+
+
+def _count_distant(info, counts, row) -> None:
+    """Requests to other blocks' shared memory."""
+    requests = sum(pair[0] for pair in counts)
+    if requests:
+        row[_DISTANT[Access(info.access)]] += requests
+        row["dsmem_bytes"] += sum(pair[1] for pair in counts)
+
+
 def _names(instruction: Instruction, scope: int, access: int) -> tuple[str | None, ...]:
     """What a site's counts of one scope are called; LDSM and STSM are requests of their own kinds, as Nsight has them."""
     if scope == 1 and instruction.name == "stmatrix":
@@ -82,6 +93,7 @@ def _count_sites(plan: Plan, threads: Sequence[ThreadState], rows) -> None:
             if moved:
                 row["bulk_bytes"] += moved
             continue
+        _count_distant(info, [thread.sites[index].distant for thread in threads], row)
         for scope in range(3):
             for column, name in enumerate(_names(info.instruction, scope, info.access)):
                 value = sum(thread.sites[index].counts[4 * scope + column] for thread in threads)
