@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from simt.engine.native import inlined, native
 from simt.engine.records import Array, Ptr, Record, i32, i64, u32, u64, void
-from simt.engine.state import Access, TraceRecord
+from simt.engine.state import Access
+from simt.engine.trace_records import TraceRecord
 
 __all__ = ["CACHES", "WAYS", "Caches", "Line"]
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import enum
 
 from simt.engine.records import Array, Ptr, Record, i32, i64, u8, u32, u64
+from simt.engine.trace_records import StepRecord, TraceRecord
 
 __all__ = [
     "ATOMIC_CODES", "ATOMIC_TYPES", "Access", "Barrier", "Block", "Bulk", "CheckBit", "Exit", "Finding", "Flight",
-    "Launch", "MBarrier", "Scope", "Segment", "SegmentFlag", "Site", "SiteFlag", "StepRecord", "Thread", "TraceRecord", "Warp",
-    "WarpStatus",
+    "Launch", "MBarrier", "Scope", "Segment", "SegmentFlag", "Site", "SiteFlag", "Thread", "Warp", "WarpStatus",
 ]
 
 LANES = 32
@@ -169,25 +169,6 @@ class Finding(Record):
     address: u64
     low: u64  # two values for the message, by check
     high: u64
-
-
-class TraceRecord(Record):
-    site: i32
-    warp: i32
-    block: i64
-    mask: u32
-    scope: i32
-    addresses: Array[u64, 32]
-
-
-class StepRecord(Record):
-    """A part of one step of a warp that is followed; see `simt.engine.stepping`."""
-
-    index: i32  # of the instruction in `Plan.steps`
-    part: i32
-    mask: u32
-    in_flight: u32
-    values: Array[u64, 32]
 
 
 class Barrier(Record):

@@ -15,7 +15,8 @@ import numpy as np
 from simt.codegen.plan import Plan
 from simt.codegen.runtime import runtime
 from simt.engine.block import Outcome
-from simt.engine.state import Scope, TraceRecord
+from simt.engine.state import Scope
+from simt.engine.trace_records import TraceRecord
 from simt.events import Argument, Budget
 from simt.launch import LaunchConfig
 from simt.runner.buffers import bind

@@ -20,11 +20,10 @@ from simt.engine.state import (
     Launch,
     MBarrier,
     Site,
-    StepRecord,
     Thread,
-    TraceRecord,
     Warp,
 )
+from simt.engine.trace_records import StepRecord, TraceRecord
 from simt.runner.buffers import address_of
 from simt.runner.host_memory import CACHE_LINE, records, zeroed
 from simt.warp_trace import WarpRequest

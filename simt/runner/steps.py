@@ -6,8 +6,8 @@ import struct
 from collections.abc import Iterator
 
 from simt.codegen.plan import Plan
-from simt.engine.state import StepRecord
 from simt.engine.stepping import ADDRESSES, STEP, TAKEN
+from simt.engine.trace_records import StepRecord
 from simt.ptx.syntax import Instruction
 from simt.ptx.types import Kind, PtxType
 from simt.ptx.usedef import defs
