@@ -33,6 +33,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, required=True, help="folder for machine.json, opcodes.npz, contract.json")
     parser.add_argument("--lessons", type=Path, help="folder for solutions.jsonl and times.json")
+    parser.add_argument("--processes", type=int, default=1, help="of the tests marked gpu; more than 1 needs pytest-xdist")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
@@ -42,7 +43,8 @@ def main() -> None:
     if "opcodes" in arguments.only:
         record_opcodes(arguments.out, int(facts["compute_capability"]))
     if "contract" in arguments.only:
-        write(arguments.out / "contract.json", {"gpu": facts["gpu"], "recorded": facts["recorded"], "tests": contract()})
+        tests = contract(arguments.processes)
+        write(arguments.out / "contract.json", {"gpu": facts["gpu"], "recorded": facts["recorded"], "tests": tests})
     if "lessons" in arguments.only and arguments.lessons:
         from tests.golden.lessons import record_lessons
 
@@ -101,7 +103,7 @@ class _Outcomes:
             self.tests[report.nodeid] = report.outcome
 
 
-def contract() -> dict[str, str]:
+def contract(processes: int) -> dict[str, str]:
     """Outcome of every test marked gpu, by its id."""
     import pytest
 
@@ -109,7 +111,9 @@ def contract() -> dict[str, str]:
 
     outcomes = _Outcomes()
     files = [str(path) for path in gpu_test_files()]
-    pytest.main(["-m", "gpu", "--device", "cuda", "-p", "no:cacheprovider", f"--rootdir={ROOT}", *files], [outcomes])
+    spread = ["-n", str(processes)] if processes > 1 else []
+    options = ["-m", "gpu", "--device", "cuda", "-p", "no:cacheprovider", f"--rootdir={ROOT}", *spread]
+    pytest.main([*options, *files], [outcomes])
     return dict(sorted(outcomes.tests.items()))
 
 
