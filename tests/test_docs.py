@@ -32,6 +32,9 @@ ELSEWHERE = {
     "python3 course.py update RELEASE.zip": "tests/test_bootstrap.py, on a copy",
     "pip install '.[simt]'": "needs the package index; tests/test_bootstrap.py holds what the group brings",
     "python -m simt run KERNEL.cu --launch LAUNCH.toml": "tests/simt",
+    "python -m simt estimate KERNEL.cu --launch LAUNCH.toml --gpu h200": "tests/simt/test_simt_page.py",
+    "python3 course.py grade HAND-INS --db class.db": "tests/nbgrader_course/test_instructor_page.py",
+    "python3 course.py export --db class.db --to csv MARKS.csv": "tests/nbgrader_course/test_instructor_page.py",
 }
 
 
@@ -95,7 +98,8 @@ def test_local_links_resolve(page):
 def test_scripts_named_in_commands_exist(page):
     words = [word for command in commands(page) for word in command.split()]
     paths = [word for word in words if re.fullmatch(r"(tests|lessons|docs)/[\w/.]+|\w+\.py", word)]
-    assert not [path for path in paths if not (ROOT / path).exists()]
+    # A page's commands may run in a folder that it made, such as a course for nbgrader.
+    assert not [path for path in paths if not (ROOT / path).exists() and not (ROOT / "nbgrader" / path).exists()]
 
 
 def test_architecture_page_gives_a_reason_for_every_dependency():

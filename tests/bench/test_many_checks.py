@@ -1,12 +1,18 @@
-"""Twenty checks at once on this machine: how long the slowest takes, from warm notebooks and from cold processes."""
+"""Twenty checks at once on this machine: how long the slowest takes, from warm notebooks and from cold processes.
+
+`pytest tests/bench` holds the seconds; the suite, whose machine may have other work, holds the verdicts.
+"""
 
 from __future__ import annotations
 
+import math
 import resource
 import subprocess
 import sys
 import time
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 CHECKS = 20
@@ -40,7 +46,13 @@ sys.stdin.readline()
 """
 
 
-def test_twenty_checks_at_once_keep_the_slowest_below_ten_seconds():
+@pytest.fixture
+def most_seconds(request):
+    """The limit where times are looked at."""
+    return math.inf if request.config.getoption("benchmark_disable") else MOST_SECONDS
+
+
+def test_twenty_checks_at_once_keep_the_slowest_below_ten_seconds(most_seconds):
     notebooks = [
         subprocess.Popen(
             [sys.executable, "-c", NOTEBOOK, f"{time.time_ns()}-{number}"],
@@ -60,10 +72,10 @@ def test_twenty_checks_at_once_keep_the_slowest_below_ten_seconds():
     seconds = sorted(float(second) for _, second in answers)
     print(f"\nslowest {seconds[-1]:.2f} s, median {seconds[len(seconds) // 2]:.2f} s of {CHECKS} checks at once")
     assert {verdict for verdict, _ in answers} == {"pass"}
-    assert seconds[-1] < MOST_SECONDS
+    assert seconds[-1] < most_seconds
 
 
-def test_twenty_cold_processes_at_once_keep_the_slowest_below_ten_seconds(tmp_path):
+def test_twenty_cold_processes_at_once_keep_the_slowest_below_ten_seconds(tmp_path, most_seconds):
     """Each is a whole command, from the start of Python to its exit; the text was compiled once before."""
     kernel = tmp_path / "kernel.cu"
     kernel.write_text(KERNEL)
@@ -80,4 +92,4 @@ def test_twenty_cold_processes_at_once_keep_the_slowest_below_ten_seconds(tmp_pa
     cpu_seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     print(f"\nslowest {slowest:.2f} s, {cpu_seconds / CHECKS:.2f} s of processor each, of {CHECKS} cold processes at once")
     assert statuses == {0}
-    assert slowest < MOST_SECONDS
+    assert slowest < most_seconds
