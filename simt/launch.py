@@ -201,7 +201,7 @@ def with_declared_cluster(
     if not declared:
         return config, ()
     cluster = Dim3.of(declared)
-    found = ()
+    found: tuple[Diagnostic, ...] = ()
     if config.cluster is not None and config.cluster != cluster:
         found = (
             diagnose(
