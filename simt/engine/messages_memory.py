@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from simt.diagnostics import Diagnostic, diagnose
+from simt.engine.state import RANK_UNIT, WINDOW_BYTES
 from simt.engine.view import BufferView, Found, LaunchView
 
 __all__ = ["MEMORY"]
@@ -90,6 +91,8 @@ def _negative(view: LaunchView, found: Found) -> str:
 def _shared(view: LaunchView, found: Found) -> Diagnostic:
     site, array = view.sites[found.site], view.shared_at(found.address)
     verb = {"reads": "reads", "writes": "writes"}.get(site.verb, "updates")
+    if found.address % WINDOW_BYTES >= RANK_UNIT:
+        return _peer(view, found, verb)
     if array is not None and array.dynamic and found.address >= view.shared_bytes:
         return _dynamic(view, found, verb, array.name, array.offset)
     name = f"the {array.n_bytes}-byte shared array `{array.name}`" if array else "shared memory"
@@ -100,6 +103,20 @@ def _shared(view: LaunchView, found: Found) -> Diagnostic:
     )
     block = ",".join(map(str, view.block))
     return told(view, found, message + more(found), help=f"does the block ({block}) match the array's size in the source?")
+
+
+def _peer(view: LaunchView, found: Found, verb: str) -> Diagnostic:
+    """An address that names a block of the cluster."""
+    rank, offset = divmod(found.address % WINDOW_BYTES, RANK_UNIT)
+    opcode = view.sites[found.site].opcode
+    message = f"{who(view, found)} {verb} byte {offset} of the shared memory of block {rank - 1} of its cluster: "
+    if offset >= view.shared_bytes:
+        why, help = f"a block has {view.shared_bytes} bytes", "compare the index with the array's length"
+    elif "shared" in opcode and "shared::cluster" not in opcode:
+        why, help = f"`{opcode}` reaches the block's own only", "use ld.shared::cluster and the like, or a generic address"
+    else:
+        why, help = "the cluster has no such block", "ranks run from 0 to cluster.num_blocks() - 1"
+    return told(view, found, message + why + more(found), help=help)
 
 
 def _dynamic(view: LaunchView, found: Found, verb: str, name: str, start: int) -> Diagnostic:
