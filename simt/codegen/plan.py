@@ -91,7 +91,7 @@ class Plan:
     def is_asynchronous(self) -> bool:
         """Whether copies go on beside the program."""
         return self.has_warpgroups or any(
-            i.name in ("cp", "mbarrier") for block in self.cfg.blocks for i in block.instructions
+            i.name in ("cp", "mbarrier") or "async" in i.mods for block in self.cfg.blocks for i in block.instructions
         )
 
     @property

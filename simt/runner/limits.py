@@ -44,6 +44,10 @@ def plan_findings(
     found.extend(_memory("variables of the module take", module_bytes, budget, "declare smaller arrays"))
     local = plan.local_bytes * config.block.volume
     found.extend(_memory("local memory of a block takes", local, budget, "use smaller local arrays or blocks"))
+    together = config.grid.volume if config.cooperative else config.cluster.volume if config.cluster else 1
+    if together > 1:
+        resident = together * (local + plan.static_shared_bytes + config.shared_bytes)
+        found.extend(_memory(f"{together} blocks resident together take", resident, budget, "launch fewer blocks together"))
     return tuple(found)
 
 
