@@ -260,3 +260,45 @@ def test_blocks_that_wait_together_are_estimated_together(swap, mirrored):
     for program, more, blocks in ((swap, {"cluster": Dim3(4)}, 4), (mirrored, {"cooperative": True}, 8)):
         refused, (row,) = program.estimates(LaunchConfig(Dim3(8), Dim3(64), **more), arguments, [gpu("h200")])
         assert not refused and row.estimate is not None and row.blocks_run == blocks
+
+
+EXPLICIT = """.version 8.5
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 x, .param .u64 y) {
+  .reg .pred %p<2>;
+  .reg .b32 %r<8>;
+  .reg .b64 %rd<6>;
+  .reg .f32 %f<2>;
+  .shared .align 4 .b8 word[4];
+  ld.param.u64 %rd1, [y];
+  mov.pred %p1, %is_explicit_cluster;
+  selp.u32 %r1, 100, 200, %p1;
+  mov.u32 %r2, %ctaid.x;
+  mov.u32 %r3, %cluster_nctarank;
+  sub.u32 %r3, %r3, 1;
+  mapa.shared::cluster.u32 %r4, word, %r3;
+  getctarank.shared::cluster.u32 %r5, %r4;
+  add.u32 %r1, %r1, %r5;
+  mov.u64 %rd2, word;
+  cvta.shared.u64 %rd2, %rd2;
+  mapa.u64 %rd3, %rd2, %r3;
+  getctarank.u64 %r6, %rd3;
+  mad.lo.u32 %r1, %r6, 10, %r1;
+  isspacep.shared::cta %p1, %rd3;
+  @%p1 add.u32 %r1, %r1, 1000;
+  isspacep.shared::cluster %p1, %rd3;
+  @%p1 add.u32 %r1, %r1, 2000;
+  cvt.rn.f32.u32 %f1, %r1;
+  mul.wide.u32 %rd4, %r2, 4;
+  add.u64 %rd1, %rd1, %rd4;
+  st.global.f32 [%rd1], %f1;
+  ret;
+}
+"""
+
+
+@pytest.mark.parametrize(("cluster", "wanted"), [(None, 2200), (Dim3(1), 2100), (Dim3(2), 2111)])
+def test_addresses_and_registers_tell_of_the_cluster(cluster, wanted):
+    result = launched(Program.from_ptx(EXPLICIT, arch="sm_90"), block=1, cluster=cluster)
+    assert result.outputs["y"].tolist() == [wanted] * 2
