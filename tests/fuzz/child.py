@@ -17,6 +17,7 @@ import signal
 import sys
 import tempfile
 import traceback
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -116,6 +117,8 @@ def _launch(program: Program, rng: random.Random) -> str:
     arguments = [_argument(rng, number, v.n_bytes) for number, v in enumerate(params)]
     block = rng.choice((Dim3(64), Dim3(32), Dim3(33), Dim3(8, 8), Dim3(16, 16), Dim3(1), Dim3(96)))
     config = LaunchConfig(Dim3(rng.choice((1, 2, 3))), block, rng.choice((0, 0, 1024, 1000)))
+    if "cluster" in program.ptx or "%envreg" in program.ptx:
+        config = replace(config, grid=Dim3(4), cooperative=rng.random() < 0.3)
     checks = rng.choice((ALL_CHECKS, ALL_CHECKS, frozenset(), frozenset({"memcheck"}), ALL_CHECKS - {"racecheck"}))
     result = program.launch(
         config, arguments, checks=checks, budget=BUDGET, threads=rng.choice((1, 2)), want_writers=rng.random() < 0.2,
