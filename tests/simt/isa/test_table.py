@@ -60,8 +60,8 @@ def test_first_look_up_is_quick():
 def test_unknown_opcode_names_its_neighbours():
     with pytest.raises(UnsupportedInstruction, match="`add.s31` is not supported.*add.s32"):
         lookup("add.s31")
-    with pytest.raises(UnsupportedInstruction, match="`wgmma.fence.sync.aligned` is not supported"):
-        lookup("wgmma.fence.sync.aligned")
+    with pytest.raises(UnsupportedInstruction, match="`tcgen05.fence.after` is not supported"):
+        lookup("tcgen05.fence.after")
     assert "no.such" not in TABLE and "add.s32" in TABLE
 
 
@@ -74,7 +74,7 @@ def test_unknown_opcode_names_its_neighbours():
         ("st.globl.f32", ("st.global.f32", "st.local.f32", "st.global.b32")),
         ("cpp.async.ca", ("cp",)),
         # Alike in their letters only.
-        ("cp.reduce.async.bulk.global", ()),
+        ("cp.reducer.sync.bulk", ()),
         ("st.async.b32", ()),
         ("xp.async.ca", ()),
         ("tex.1d.v4.f32.s32", ()),
