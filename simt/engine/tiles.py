@@ -9,14 +9,14 @@ from __future__ import annotations
 from simt.engine.bulk_rows import MOST_ROW_BYTES, chunk_at, fill_chunks, read_row, take_chunks, write_row
 from simt.engine.findings import INIT_SHARED, record
 from simt.engine.native import native
-from simt.engine.records import Ptr, b1, i32, i64, u8, u32, u64, void
+from simt.engine.records import Ptr, b1, i32, i64, u8, u16, u32, u64, void
 from simt.engine.state import ATOMIC_CODES, ATOMIC_TYPES, Bulk, CheckBit, Site, Warp
 from simt.engine.tensor_maps import TileMap, count_along, inner_bytes, map_of, row_pitch, tile_rows
 
 __all__ = ["is_reducible", "tile_in", "tile_out", "tile_type"]
 
 FLOATS = 6  # elements from this code on have a NaN
-HALF_MOST, BYTE_MOST = 0x7F, 0xFF  # a NaN of every width ends in these bytes
+NAN_HALF = 0x7FF7  # fills f16 on an H200 (tests/golden, tma/load_nan); repeated it is a NaN of every type
 NONE = -1
 U32, S32, U64, S64, F16, BF16, F32, F64 = (
     ATOMIC_TYPES[name] for name in ("u32", "s32", "u64", "s64", "f16", "bf16", "f32", "f64")
@@ -100,10 +100,8 @@ def blank(tile: Ptr[TileMap], row: Ptr[u8]) -> void:
     if tile.fill == 0 or tile.element < FLOATS:
         memset(row, 0, inner_bytes(tile))
         return
-    size = i64(tile.element_bytes)
-    memset(row, BYTE_MOST, inner_bytes(tile))
-    for element in range(i64(tile.box[0]) + 1):
-        row[element * size + size - 1] = HALF_MOST
+    for half in range(inner_bytes(tile) // 2):
+        cast(Ptr[u16], row)[half] = NAN_HALF
 
 
 @native

@@ -60,13 +60,12 @@ def test_a_swizzle_hangs_on_the_address():
     assert np.array_equal(outputs["y"], want)
 
 
-@pytest.mark.parametrize(("name", "xs", "ys"), [("store_edges", (0, 16), (4, 16)), ("store_before", (-8, 12), (-3, 9))])
-def test_stores_over_the_edges(name, xs, ys):
-    arrays, maps, outputs = launched(f"tma/{name}")
+def test_stores_over_the_edges():
+    arrays, maps, outputs = launched("tma/store_edges")
     want = arrays["x"].reshape(-1)
     for block in range(4):
         tile = (1000 * block + np.arange(128)).astype(np.float32).view(np.uint8)
-        want = stored(want, tile, maps["map"], (xs[block % 2], ys[block // 2]))
+        want = stored(want, tile, maps["map"], ((0, 16)[block % 2], (4, 16)[block // 2]))
     assert np.array_equal(outputs["x"].reshape(-1), want)
 
 

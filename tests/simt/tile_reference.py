@@ -47,7 +47,7 @@ def loaded(x: np.ndarray, tile: TensorMap, start) -> np.ndarray:
     out = np.ma.masked_all(n_bytes(tile), np.uint8)
     tensor = x.reshape(tuple(reversed(tile.global_dim)))
     size = tile.element.n_bytes
-    outside = b"\xff" * (size - 1) + b"\x7f" if tile.fill is Fill.NAN else bytes(size)
+    outside = (b"\xf7\x7f" * 4)[:size] if tile.fill is Fill.NAN else bytes(size)
     for place, index, inside in _elements(tile, start):
         raw = tensor[tuple(reversed(index))].tobytes() if inside else outside
         for byte in range(size):
