@@ -7,10 +7,9 @@ from llvmlite import ir
 from simt.codegen.emitter import I32
 from simt.codegen.mbarriers import addresses, mbarrier_site, spilled
 from simt.codegen.plan import SiteInfo
-from simt.codegen.prepare import Unsupported
 from simt.codegen.writer import Writer
 from simt.engine.state import ATOMIC_CODES, ATOMIC_TYPES, Access, Scope
-from simt.ptx.syntax import Address, Instruction, Vector
+from simt.ptx.syntax import Address, Instruction
 from simt.ptx.types import TYPES
 
 __all__ = ["bulk", "sides"]
@@ -97,8 +96,6 @@ def _ranks(w: Writer, instruction: Instruction, operand: int) -> ir.Value:
     """The mask of a multicast, 32 lanes of it; 0 for a copy to one block."""
     if "multicast::cluster" not in instruction.mods:
         return spilled(w, ir.Constant(I32, 0), "ranks")
-    if len(instruction.operands) <= operand:
-        raise Unsupported(f"`{instruction.opcode}` without a mask of blocks", instruction)
     return spilled(w, w.e.resize(w.typed(instruction.operands[operand], _U16, instruction), 32), "ranks")
 
 
@@ -107,7 +104,7 @@ def _tile(w: Writer, instruction: Instruction, lanes: ir.Value) -> None:
     rank = next(_RANKS[mod] for mod in instruction.mods if mod in _RANKS)
     stores = "bulk_group" in instruction.mods
     place, shared = instruction.operands[:2] if stores else reversed(instruction.operands[:2])
-    coordinates = _coordinates(w, instruction, place, rank)
+    coordinates = _coordinates(w, instruction, place)
     maps = addresses(w, place, instruction, "addresses")
     ends = addresses(w, shared, instruction, "targets")
     which = ir.Constant(I32, rank)
@@ -129,13 +126,10 @@ def _map_info(w: Writer, instruction: Instruction) -> SiteInfo:
     return SiteInfo(instruction, w.plan.call_line(instruction), int(Scope.GENERIC), int(Access.LOAD), _MAP_UNIT)
 
 
-def _coordinates(w: Writer, instruction: Instruction, place: object, rank: int) -> ir.Value:
+def _coordinates(w: Writer, instruction: Instruction, place: Address) -> ir.Value:
     """32 lanes of each coordinate, one dimension after the other."""
-    held = place.extra if isinstance(place, Address) else ()
-    items = held[0].items if len(held) == 1 and isinstance(held[0], Vector) else ()
-    if len(items) != rank:
-        raise Unsupported(f"`{instruction.opcode}` with {len(items)} coordinates", instruction)
-    buffer = w.buffer("coordinates", 128 * rank)
-    for number, item in enumerate(items):
+    (vector,) = place.extra
+    buffer = w.buffer("coordinates", 128 * len(vector.items))
+    for number, item in enumerate(vector.items):
         w.b.store(w.spread(w.typed(item, _S32, instruction)), w.at(buffer, 128 * number), align=64)
     return buffer

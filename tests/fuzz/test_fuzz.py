@@ -114,6 +114,15 @@ ROWS = {
     "no source": ("add.s32 %r3, %r1;", UNSUPPORTED, "ptx.unsupported"),
     "no such modifier": ("ld.global.quick.f32 %f1, [%rd1];", UNSUPPORTED, "ptx.unsupported"),
     "a shuffle without its mask": ("shfl.sync.idx.b32 %r3, %r2, 0;", UNSUPPORTED, "ptx.unsupported"),
+    "a bulk copy with nothing": (
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes;", UNSUPPORTED, "ptx.unsupported"),
+    "a bulk copy without its mbarrier": (
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%rd1], 16;", UNSUPPORTED, "ptx.unsupported"),
+    "a tile without its place": (
+        "cp.async.bulk.tensor.1d.global.shared::cta.bulk_group [%rd1, {%r1}];", UNSUPPORTED, "ptx.unsupported"),
+    "a tile with too few coordinates": (
+        "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%rd1, {%r1}], [%r2];", UNSUPPORTED, "ptx.unsupported"),
+    "a wait for any number of bulk groups": ("cp.async.bulk.wait_group %r1;", UNSUPPORTED, "ptx.unsupported"),
     "a jump to nowhere": ("@%p1 bra $nowhere;", Status.BUILD_FAILED, "ptx.invalid"),
     "a shift by less than nothing": ("shl.b32 %r2, %r2, -2147483648; shl.b32 %r2, %r2, -1;", Status.OK, ""),
     "256 TiB of shared memory": (".shared .b8 hole[281474976710656]; mov.u32 %r3, hole;", REFUSED, "launch.shared-limit"),
