@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 
 from simt.engine.state import GLOBAL_BASE, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_BYTES
+from tests.fuzz.instructions import any_instruction
 
 __all__ = ["BYTE_MUTATIONS", "PTX_MUTATIONS", "mutated_bytes", "mutated_cuda", "mutated_ptx"]
 
@@ -235,13 +236,21 @@ def other_parameter(rng: random.Random, lines: Lines) -> None:
         lines[at] = _replace_one(rng, lines[at], r"\.(?:[busf]\d+)\b", "." + rng.choice(_TYPES))
 
 
+def _registers(rng: random.Random, lines: Lines) -> Callable[[str], str]:
+    """Chooses a register that the text has, of a stem if it has such."""
+    text = "\n".join(lines)
+    return lambda stem: rng.choice(re.findall(rf"%{stem}\d+\b", text) or _REGISTER.findall(text) or ["%none"])
+
+
+def inject_any(rng: random.Random, lines: Lines) -> None:
+    """Instructions of the simulator's own table."""
+    made = any_instruction(rng, _registers(rng, lines), lambda: rng.choice(_NUMBERS))
+    lines.insert(_pick(rng, lines), "\t" + made)
+
+
 def inject(rng: random.Random, lines: Lines) -> None:
     """Instructions of the table above, with registers that the text has."""
-    text = "\n".join(lines)
-
-    def register(stem: str) -> str:
-        return rng.choice(re.findall(rf"%{stem}\d+\b", text) or _REGISTER.findall(text) or ["%none"])
-
+    text, register = "\n".join(lines), _registers(rng, lines)
     made = rng.choice(_TEMPLATES)
     for key, choose in {
         "d": lambda: register("rd"), "r": lambda: register("r"), "f": lambda: register("f"), "p": lambda: register("p"),
@@ -279,7 +288,7 @@ def long_token(rng: random.Random, lines: Lines) -> None:
 PTX_MUTATIONS: tuple[Mutation, ...] = (
     delete_line, swap_lines, repeat_line, other_register, other_type, other_modifier, more_modifiers, other_opcode,
     other_number, other_offset, other_operands, register_for_number, other_target, other_guard, other_size,
-    other_parameter, print_anything, inject, inject, inject, inject, inject, nest, long_token,
+    other_parameter, print_anything, inject, inject, inject, inject, inject, inject_any, inject_any, inject_any, nest, long_token,
 )
 
 

@@ -67,6 +67,20 @@ def test_every_mutation_changes_some_text():
         assert data != texts[0].encode(), mutate.__name__
 
 
+def test_the_fuzzer_writes_every_instruction_of_the_table():
+    """An opcode that the table lacks would be refused for its name alone, and its operands never looked at."""
+    import random
+
+    from simt.isa.table import ROWS, lookup
+    from tests.fuzz.instructions import any_instruction
+
+    rng, made = random.Random(0), set()
+    for _ in range(8000):
+        opcode = re.sub(r"^@\S+ ", "", any_instruction(rng, lambda stem: f"%{stem}1", lambda: "7")).split(" ")[0].rstrip(";")
+        made.add(lookup(opcode).op.name)
+    assert made == {row.name for row in ROWS} - {"call"}
+
+
 CRASHES = {
     "segfault": "import faulthandler, ctypes; ctypes.string_at(0)",
     "behind": "import numpy; from simt.runner.host_memory import zeroed; a = zeroed(4096);"
