@@ -356,9 +356,13 @@ def learn(arguments):
     become(marimo + ["--host", "127.0.0.1", "--port", str(port)], cwd=ROOT)
 
 
+# The whole suite, a file at a time on each processor; what is asked for by name runs in order, and benchmarks alone.
+IN_PARALLEL = ["-n", "auto", "--maxprocesses", "4", "--dist", "loadfile"]
+
+
 def test(arguments):
     prepare(("learn", "simt", gpu_group(cuda_driver()) or "gpu", "class", "test"))
-    become(["-m", "pytest"] + arguments, cwd=ROOT)
+    become(["-m", "pytest"] + (arguments or IN_PARALLEL), cwd=ROOT)
 
 
 def hand_over(arguments):

@@ -120,9 +120,13 @@ def test_a_run_killed_at_ten_points_ends_in_the_same_bytes(tmp_path):
     url = f"sqlite:///{tmp_path}/killed.db"
     draw = random.Random(5)
     command = [sys.executable, "-m", "tests.grader.batch.grading", str(folder), url]
-    for _ in range(10):
+    kills = 0
+    while kills < 10:
         done = subprocess.run([*command, str(draw.randrange(3, 45))], cwd=ROOT, timeout=60)
-        assert done.returncode == -signal.SIGKILL
+        assert done.returncode in (0, -signal.SIGKILL)
+        kills += done.returncode != 0
+        if done.returncode == 0:  # what was left to do took fewer statements: from the beginning
+            Path(f"{tmp_path}/killed.db").unlink()
     subprocess.run(command, cwd=ROOT, timeout=60, check=True)
     with open_store(url) as killed:
         assert {to: export(gradebook(killed, folder), to) for to in expected} == expected
