@@ -7,6 +7,7 @@ import os
 import shutil
 import socket
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -144,17 +145,21 @@ def wait(ready) -> None:
 
 
 @contextlib.contextmanager
-def slurm_cluster(folder: Path) -> Iterator[Slurm]:
-    """A cluster that ends with the block."""
+def slurm_cluster() -> Iterator[Slurm]:
+    """A cluster that ends with the block.
+
+    Its folder's name is short: Slurm's sockets lie in it, and a socket's path has 108 bytes at most.
+    """
     before = os.environ.get("SLURM_CONF")
-    os.environ["SLURM_CONF"] = str(folder / "slurm.conf")
-    slurm = Slurm(folder)
-    try:
-        slurm.start()
-        yield slurm
-    finally:
-        slurm.stop()
-        if before is None:
-            del os.environ["SLURM_CONF"]
-        else:
-            os.environ["SLURM_CONF"] = before
+    with tempfile.TemporaryDirectory(prefix="slurm-") as name:
+        os.environ["SLURM_CONF"] = f"{name}/slurm.conf"
+        slurm = Slurm(Path(name))
+        try:
+            slurm.start()
+            yield slurm
+        finally:
+            slurm.stop()
+            if before is None:
+                del os.environ["SLURM_CONF"]
+            else:
+                os.environ["SLURM_CONF"] = before

@@ -85,8 +85,7 @@ def test_a_slurm_node_taken_down_costs_nobody_a_verdict(store, tmp_path):
     folder = make_class(tmp_path / "class", kinds)
     settings = tmp_path / "slurm.toml"
     settings.write_text('queue = "lab"\njobs = 2\nmemory = "2GB"\ninterface = "lo"\n')
-    (tmp_path / "slurm").mkdir()
-    with slurm_cluster(tmp_path / "slurm") as slurm:
+    with slurm_cluster() as slurm:
 
         def kill():
             slurm.take_down(slurm.busy_node())
