@@ -60,6 +60,20 @@ class _AtRest(ast.NodeTransformer):
             return self.values[node.value.id]
         return self.generic_visit(node)
 
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
+        """An f-string in which nothing is left to work out becomes plain text."""
+        self.generic_visit(node)
+        parts = [_plain(part) for part in node.values]
+        return node if None in parts else ast.Constant("".join(map(str, parts)))
+
+
+def _plain(part: ast.expr) -> str | None:
+    """The text of a part of an f-string, None where it has to be worked out."""
+    match part:
+        case ast.Constant(value) | ast.FormattedValue(ast.Constant(value), -1, None):
+            return str(value)
+    return None
+
 
 def imports_without_marimo(code: str) -> str | None:
     """A cell of imports less marimo's; None for a cell that is something else."""

@@ -101,6 +101,8 @@ def test_slider_stands_at_its_first_value():
     values = slider_values(["n = mo.ui.slider(1, 9, value=4)\nmo.hstack([n])", "other = 3"])
     assert at_rest("f(n.value, other)", values) == "f(4, other)"
     assert at_rest("mo.stat(n.value)", values) is None
+    assert at_rest("f(f'{n.value} of it')", values) == "f('4 of it')"
+    assert at_rest("f(f'{n.value} {other}')", values) == "f(f'{4} {other}')"
     assert at_rest("f(other)", values) == "f(other)"
 
 
