@@ -7,6 +7,7 @@ word it will fill, and whoever reads or stores there is told. A ring that is ful
 
 from __future__ import annotations
 
+from simt.engine.copy_records import Flight
 from simt.engine.flying import FLIGHTS, flight_at, number_of, report_flight
 from simt.engine.lanewise import outside, reach, refuse
 from simt.engine.mbarriers import arrive_at, mbarrier_at, start_mbarriers
@@ -20,7 +21,7 @@ from simt.engine.races_shared import READ_EPOCH, READ_SYNC, READER, check_after_
 from simt.engine.records import Ptr, i32, i64, u8, u32, u64, void
 from simt.engine.segments import aim
 from simt.engine.shadow import WRITTEN, lane_mark
-from simt.engine.state import Block, CheckBit, Flight, Scope, Site, Warp
+from simt.engine.state import Block, CheckBit, Scope, Site, Warp
 from simt.engine.wgmma_rules import overwrite_reading
 
 __all__ = ["COPIES", "land_arrivals", "start_copies"]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from simt.engine.bulk_flights import mark_words, new_bulk
 from simt.engine.clusters import OFFSET_MASK, receiver, receivers
+from simt.engine.copy_records import Bulk, MBarrier
 from simt.engine.findings import MISALIGNED, READONLY
 from simt.engine.flying import BulkState
 from simt.engine.lanewise import outside, refuse
@@ -18,7 +19,7 @@ from simt.engine.races_log import shared_write_comes
 from simt.engine.races_shared import make_id, read_shared, write_shared
 from simt.engine.records import Ptr, i32, i64, u8, u32, u64, void
 from simt.engine.segments import aim
-from simt.engine.state import Bulk, MBarrier, Scope, SegmentFlag, Site, Warp
+from simt.engine.state import Scope, SegmentFlag, Site, Warp
 from simt.engine.wgmma_rules import overwrite_reading
 
 __all__ = ["BULK_COPIES", "begin_filling", "begin_reading", "end_of", "ready_barrier"]

@@ -9,6 +9,7 @@ it, or met the others at a barrier since: whoever reads without either is told, 
 from __future__ import annotations
 
 from simt.engine.bulk_rows import all_ready, read_row, reduce_row, write_row
+from simt.engine.copy_records import Bulk
 from simt.engine.findings import INIT_SHARED, MBARRIER_MISUSE, record
 from simt.engine.flying import BULK, SOURCE, BulkState, in_flight, report_flight
 from simt.engine.mbarriers import complete_bytes
@@ -17,7 +18,7 @@ from simt.engine.native import native
 from simt.engine.proxies import clear_written
 from simt.engine.records import Ptr, b1, i32, i64, u8, u32, u64, void
 from simt.engine.shadow import WRITTEN
-from simt.engine.state import Block, Bulk, CheckBit, Site, Warp, WarpStatus
+from simt.engine.state import Block, CheckBit, Site, Warp, WarpStatus
 from simt.engine.tensor_maps import inner_bytes, map_of, tile_rows
 from simt.engine.tiles import tile_in, tile_out
 

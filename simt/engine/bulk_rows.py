@@ -9,6 +9,7 @@ swizzling; that the pattern hangs on the address in shared memory, not on the ti
 from __future__ import annotations
 
 from simt.engine.atomics import update
+from simt.engine.copy_records import Bulk
 from simt.engine.findings import READONLY
 from simt.engine.lanewise import outside, refuse
 from simt.engine.native import native
@@ -28,7 +29,7 @@ from simt.engine.shadow import (
     row_ready,
     shadow_kind,
 )
-from simt.engine.state import ATOMIC_TYPES, Access, Block, Bulk, Scope, SegmentFlag, Site, Warp
+from simt.engine.state import ATOMIC_TYPES, Access, Block, Scope, SegmentFlag, Site, Warp
 
 __all__ = ["MOST_ROW_BYTES", "chunk_at", "fill_chunks", "read_row", "take_chunks", "write_row"]
 

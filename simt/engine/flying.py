@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import enum
 
+from simt.engine.copy_records import Bulk, Flight
 from simt.engine.findings import OVERWRITTEN, READ_IN_FLIGHT, UNCOMMITTED, record
 from simt.engine.native import native, rare
 from simt.engine.pattern import access_bytes
 from simt.engine.records import Ptr, b1, i32, i64, u32, u64, void
-from simt.engine.state import Access, Bulk, Flight, Site, Warp
+from simt.engine.state import Access, Site, Warp
 
 __all__ = [
     "BULK", "BULK_MARK", "FLIGHTS", "SOURCE", "SOURCE_MARK", "BulkState", "Why", "flight_at", "in_flight", "number_of",

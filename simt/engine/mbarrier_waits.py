@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from simt.engine.async_copies import land_arrivals
 from simt.engine.bulk_flights import hear_landings, is_awaited, land_bulk_copies
+from simt.engine.copy_records import MBarrier
 from simt.engine.findings import MBARRIER_ARRIVALS, MBARRIER_TX, record
 from simt.engine.mbarriers import mbarrier_at, misused
 from simt.engine.misuse import Misuse
 from simt.engine.native import native, rare
 from simt.engine.records import Ptr, b1, i32, i64, u32, u64
-from simt.engine.state import Block, MBarrier, Site, Warp
+from simt.engine.state import Block, Site, Warp
 
 __all__ = ["MBARRIER_WAITS", "report_mbarrier"]
 

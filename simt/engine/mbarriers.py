@@ -9,6 +9,7 @@ from __future__ import annotations
 import enum
 
 from simt.engine.clusters import forget_touches, owner_of
+from simt.engine.copy_records import MBarrier
 from simt.engine.findings import MBARRIER_MISUSE, record
 from simt.engine.lanewise import reach
 from simt.engine.misuse import Misuse
@@ -16,7 +17,7 @@ from simt.engine.native import native, rare
 from simt.engine.records import Ptr, i32, i64, u32, u64, void
 from simt.engine.segments import is_distant, scope_of
 from simt.engine.shadow import WRITTEN, lane_mark
-from simt.engine.state import Block, CheckBit, MBarrier, Scope, Site, Warp
+from simt.engine.state import Block, CheckBit, Scope, Site, Warp
 
 __all__ = ["MBARRIERS", "Operation", "arrive_at", "complete_bytes", "give_up", "mbarrier_at", "misused", "start_mbarriers"]
 

@@ -6,13 +6,14 @@ so every field is looked at before it is used; where its address leads is checke
 
 from __future__ import annotations
 
+from simt.engine.copy_records import Bulk
 from simt.engine.findings import MBARRIER_MISUSE, MISALIGNED, record
 from simt.engine.lanewise import outside, refuse
 from simt.engine.misuse import Misuse
 from simt.engine.native import native, rare
 from simt.engine.records import Array, Ptr, Record, b1, i32, i64, u8, u32, u64, void
 from simt.engine.segments import aim, scope_of
-from simt.engine.state import Bulk, CheckBit, Scope, Site, Warp
+from simt.engine.state import CheckBit, Scope, Site, Warp
 
 __all__ = ["MAGIC", "TileMap", "fetch_map", "inner_bytes", "map_of", "row_pitch", "tile_rows"]
 

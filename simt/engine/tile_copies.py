@@ -5,12 +5,13 @@ from __future__ import annotations
 from simt.engine.bulk_copies import begin_filling, begin_storing, end_of, ready_barrier
 from simt.engine.bulk_flights import copied_bytes, new_bulk
 from simt.engine.clusters import OFFSET_MASK, receiver, receivers
+from simt.engine.copy_records import Bulk
 from simt.engine.flying import BulkState
 from simt.engine.mbarriers import give_up
 from simt.engine.misuse import Misuse
 from simt.engine.native import native
 from simt.engine.records import Ptr, b1, i32, i64, u32, u64, void
-from simt.engine.state import Bulk, Scope, Site, Warp
+from simt.engine.state import Scope, Site, Warp
 from simt.engine.tensor_maps import fetch_map, map_of, no_map, row_pitch, tile_rows
 from simt.engine.tiles import is_reducible, tile_type
 

@@ -7,10 +7,11 @@ NaN and are never stored.
 from __future__ import annotations
 
 from simt.engine.bulk_rows import MOST_ROW_BYTES, chunk_at, fill_chunks, read_row, take_chunks, write_row
+from simt.engine.copy_records import Bulk
 from simt.engine.findings import INIT_SHARED, record
 from simt.engine.native import native
 from simt.engine.records import Ptr, b1, i32, i64, u8, u16, u32, u64, void
-from simt.engine.state import ATOMIC_CODES, ATOMIC_TYPES, Bulk, CheckBit, Site, Warp
+from simt.engine.state import ATOMIC_CODES, ATOMIC_TYPES, CheckBit, Site, Warp
 from simt.engine.tensor_maps import TileMap, count_along, inner_bytes, map_of, row_pitch, tile_rows
 
 __all__ = ["is_reducible", "tile_in", "tile_out", "tile_type"]
