@@ -79,6 +79,9 @@ def run_case(
 def lost_finding(lost: DeviceLost, compiled: Compiled, where: str) -> Diagnostic:
     """What is known of a run whose process is gone: which kernel, in which case, and where its loops are."""
     name = plain_name(compiled.kernel)
+    if lost.at_start:
+        message = f"the process that should run `{name}` did not start ({where}): {lost}"
+        return diagnose("runtime.trap", message, help="this is no fault of the kernel")
     if not lost.timed_out:
         return diagnose("runtime.trap", f"`{name}` ended the process it ran in ({where}): {lost}")
     loops = _loop_lines(compiled.source)

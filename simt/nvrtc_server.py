@@ -235,7 +235,8 @@ def _stopped(error: ChildDied | ChildTimeout) -> Stopped:
         return Stopped(Stop.TIME, str(error))
     if error.status == -getattr(signal, "SIGPROF", 0):
         return Stopped(Stop.TIME, "the limit of processor time was reached")
-    return Stopped(Stop.CRASH, str(error))
+    last_line = error.errors.rpartition("\n")[2]
+    return Stopped(Stop.CRASH, f"{error}: {last_line}" if last_line else str(error))
 
 
 def _mebibytes(limits: Limits) -> int:

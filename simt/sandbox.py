@@ -7,6 +7,9 @@ Parent and child exchange messages, each a tuple of byte strings (`Child.ask`, `
 output is moved out of the way first, so nothing it prints can pass for an answer. Each question carries a fresh number
 that the answer has to repeat, and the parent reads only while it waits, so that a child which speaks out of turn
 neither answers a later question nor fills the parent's memory.
+
+A child's error output is kept until it has said hello, and dropped from then on: it tells why a child did not start, and
+holds nothing that a job wrote.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ import struct
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO
 
@@ -31,6 +34,7 @@ Message = tuple[bytes, ...]
 MIB = 1024 * 1024
 NONCE_BYTES = 16
 MOST_PARTS = 32
+MOST_ERROR_BYTES = 4096  # of a child's error output: its end, where a traceback names the error
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +75,11 @@ class ChildDied(RuntimeError):
 
     Attributes:
         status: exit status; minus the signal's number where a signal ended it.
+        errors: where it ended before it was ready, the end of its error output: at most 4 KiB, no control characters.
     """
 
-    def __init__(self, status: int, detail: str = ""):
-        self.status = status
+    def __init__(self, status: int, detail: str = "", errors: str = ""):
+        self.status, self.errors = status, errors
         super().__init__(detail or f"child ended with {_status_text(status)}")
 
 
@@ -173,24 +178,37 @@ class Child:
     without a lock.
     """
 
-    def __init__(self, command: Sequence[str], limits: Limits):
-        """Starts `command`; its standard input and output carry messages, its error output is dropped."""
+    def __init__(self, command: Sequence[str], limits: Limits, environment: Mapping[str, str] | None = None):
+        """Starts `command` with no more environment than is given; its standard input and output carry messages."""
         self.limits = limits
         self._owner = os.getpid()
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
             cwd=os.path.abspath(os.sep),
-            env=_environment(),
+            env=_environment() | dict(environment or {}),
             start_new_session=os.name == "posix",
             creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
         )
         self._answers: queue.SimpleQueue[Message | str] = queue.SimpleQueue()
         self._wanted = threading.Semaphore(0)
         self._most_bytes = limits.message_bytes
-        threading.Thread(target=self._read_answers, daemon=True, name="sandbox-reader").start()
+        self._errors, self._is_ready = b"", False
+        self._error_reader = threading.Thread(target=self._read_errors, daemon=True, name="sandbox-errors")
+        for reader in (
+            threading.Thread(target=self._read_answers, daemon=True, name="sandbox-reader"),
+            self._error_reader,
+        ):
+            reader.start()
+
+    def _read_errors(self) -> None:
+        """Keeps the end of the error output; ends as soon as the child is ready."""
+        assert self._process.stderr is not None
+        with self._process.stderr as stream:
+            while chunk := os.read(stream.fileno(), MOST_ERROR_BYTES):
+                self._errors = (self._errors + chunk)[-MOST_ERROR_BYTES:]
 
     def _read_answers(self) -> None:
         assert self._process.stdout is not None
@@ -245,7 +263,10 @@ class Child:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(1.0)
         if isinstance(answer, str):
-            raise ChildDied(self.kill(), answer)
+            status = self.kill()
+            self._error_reader.join(1.0)
+            raise ChildDied(status, answer, "" if self._is_ready else _printable(self._errors))
+        self._is_ready = True
         return answer
 
     def kill(self) -> int:
@@ -268,6 +289,12 @@ def _environment() -> dict[str, str]:
     return {name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ and os.name == "nt"}
 
 
+def _printable(output: bytes) -> str:
+    """`output` as text in which no character steers a terminal."""
+    text = output.decode(errors="replace").strip()
+    return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text.expandtabs())
+
+
 def _status_text(status: int) -> str:
     if status >= 0:
         return f"status {status}"
@@ -279,14 +306,16 @@ def _status_text(status: int) -> str:
 def serve(answer: Callable[[Message], Message], hello: Callable[[], Message]) -> None:
     """The child's side: says `hello()`, then answers messages until the parent goes away.
 
-    Standard output is replaced before `hello` runs. The parent's end is watched from a thread of its own, so that the
-    process ends at once when the parent does, even in the middle of a job.
+    Standard output is replaced before `hello` runs, error output once it has. The parent's end is watched from a thread
+    of its own, so that the process ends at once when the parent does, even in the middle of a job.
     """
     replies = os.fdopen(os.dup(1), "wb", buffering=0)
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, 1)
+    greeting = hello()
+    os.dup2(null, 2)
     os.close(null)
-    write_message(replies, hello())
+    write_message(replies, greeting)
     jobs: queue.SimpleQueue[Message] = queue.SimpleQueue()
     threading.Thread(target=_watch_parent, args=(jobs,), daemon=True).start()
     while True:

@@ -27,12 +27,13 @@ class DeviceLost(RuntimeError):
     """The device or its process ended in the middle of a job.
 
     Attributes:
-        timed_out: True when it was ended because it took longer than the wall limit.
+        timed_out: True when it was ended because a job took longer than the wall limit.
+        at_start: True when it ended before it took a job, so that no kernel can be the reason.
     """
 
-    def __init__(self, message: str, timed_out: bool = False):
+    def __init__(self, message: str, timed_out: bool = False, at_start: bool = False):
         super().__init__(message)
-        self.timed_out = timed_out
+        self.timed_out, self.at_start = timed_out, at_start
 
 
 @runtime_checkable

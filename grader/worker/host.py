@@ -23,6 +23,7 @@ from grader.devices.base import CASE_BUDGET, Device, DeviceLost, DeviceMissing
 from grader.devices.checked import Checked
 from grader.model import Compiled, RunResult, TimedKernel, Timing, TimingPair, TimingPlan
 from grader.worker.cpus import cpu_slots
+from grader.worker.starting import environment_for, why_not_started
 from grader.worker.wire import Launch, WireProblem, pack_launch, unpack_failure, unpack_result, unpack_trace
 from simt.cpus import available_cpus
 from simt.events import Argument, Budget
@@ -224,13 +225,14 @@ class WorkerDevice:
             "root": str(ROOT),
             "cache": str(cache_folder()),
         }
-        child = Child([sys.executable, "-I", str(CHILD), json.dumps(setup)], self._limits)
+        command = [sys.executable, "-I", str(CHILD), json.dumps(setup)]
+        child = Child(command, self._limits, environment_for(self._chosen))
         try:
             self._facts = json.loads(child.wait(START_SECONDS)[0])
         except ChildTimeout:
-            raise DeviceLost(f"the worker did not start within {START_SECONDS:g} s", timed_out=True) from None
+            raise DeviceLost(f"the worker did not start within {START_SECONDS:g} s", at_start=True) from None
         except ChildDied as died:
-            raise DeviceLost(f"the worker ended while it started: {died}") from None
+            raise DeviceLost(why_not_started(died), at_start=True) from None
         except BaseException:
             child.kill()
             raise

@@ -169,6 +169,32 @@ def test_crash_is_named_after_its_signal(start):
     assert not child.alive
 
 
+def test_what_a_child_wrote_before_it_was_ready_says_why_it_ended():
+    script = "import os, sys; os.write(2, b'x' * 10**6 + b'\\n\\x1b[31mno\\tluck\\xff\\n'); sys.exit(3)"
+    with pytest.raises(ChildDied, match="status 3") as died:
+        Child([sys.executable, "-c", script], Limits()).wait(60)
+    first, last = died.value.errors.split("\n")
+    assert last == "\N{REPLACEMENT CHARACTER}[31mno luck\N{REPLACEMENT CHARACTER}"
+    assert set(first) == {"x"} and 4000 < len(first) < 4096
+
+
+def test_what_a_job_wrote_says_nothing(start):
+    child = start()
+    with pytest.raises(ChildDied, match="SIGSEGV") as died:
+        tell(child, "import ctypes, os; os.write(2, b'forged'); ctypes.string_at(0)")
+    assert died.value.errors == ""
+
+
+def test_a_child_gets_the_variables_it_is_given_and_no_others(monkeypatch):
+    monkeypatch.setenv("SECRET", "s")
+    monkeypatch.setenv("ANSWER", "a")
+    child = Child(command(Limits()), Limits(), {"ANSWER": os.environ["ANSWER"]})
+    child.wait(60)
+    names = tell(child, "import os; result = sorted(os.environ.keys() - {'LC_CTYPE', 'SYSTEMROOT'})")
+    child.kill()
+    assert names == "['ANSWER']"
+
+
 def test_an_answer_that_is_too_long_is_not_read(start):
     child = start(Limits(message_bytes=1000))
     with pytest.raises(ChildDied, match="2018 bytes"):
