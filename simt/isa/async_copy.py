@@ -50,7 +50,7 @@ ROWS = (
             "{and,or,xor}.{b32,b64}",
         )
     ), _COPY + "cp.reduce.async.bulk", ("8.0", 90)),
-    _row("cp", (f"cp.async.bulk.prefetch.L2.global{_HINT}", "cp.async.bulk.prefetch.L2.global.L2::evict_last",
+    _row("cp", (f"cp.async.bulk.prefetch.L2.global{_HINT}",
                 f"cp.async.bulk.prefetch.tensor.{_RANKS}.L2.global{{.tile}}{_HINT}"),
          _COPY + "cp.async.bulk.prefetch", ("8.0", 90), "a hint: nothing happens"),
     _row("cp", ("cp.async.bulk.commit_group",), _COPY + "cp.async.bulk.commit_group", ("8.0", 90)),
