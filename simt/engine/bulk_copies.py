@@ -11,7 +11,8 @@ from simt.engine.copy_records import Bulk, MBarrier
 from simt.engine.findings import MISALIGNED, READONLY
 from simt.engine.flying import BulkState
 from simt.engine.lanewise import outside, refuse
-from simt.engine.mbarriers import Misuse, give_up, mbarrier_at, misused
+from simt.engine.mbarriers import give_up, mbarrier_at, misused
+from simt.engine.misuse import Misuse, report_misuse
 from simt.engine.native import native
 from simt.engine.proxies import read_by_proxy
 from simt.engine.races import watched
@@ -135,6 +136,10 @@ def bulk_inside(
             continue
         barrier = ready_barrier(home, bar, lane, barriers[lane] & OFFSET_MASK)
         if is_null(barrier):
+            continue
+        if warp.block.launch.explicit_cluster == 0:
+            report_misuse(warp, write, -1, lane, targets[lane], Misuse.NO_CLUSTER, n_bytes)
+            give_up(home, barrier, i64(n_bytes))
             continue
         source = end_of(warp, read, Scope.SHARED, lane, sources[lane], n_bytes, UNIT)
         target = end_of(home, write, Scope.SHARED, lane, targets[lane] & OFFSET_MASK, n_bytes, UNIT)

@@ -1,8 +1,9 @@
 """The barrier of a cluster: who arrived, who waits, when it opens, and who uses it out of turn.
 
 A lane arrives, goes on, and waits later. `Warp.cluster_arrived` holds lanes whose phase is not over: when every lane that has
-not exited is among them, the barrier opens and they are cleared. `Warp.cluster_owed` holds lanes that arrived and are still
-to wait: those may not arrive again, and nobody else may wait.
+not exited is among them, the barrier opens and they are cleared. `Warp.cluster_owed` holds lanes that arrived and have not
+waited since: those may not arrive again, as only a wait tells that the barrier completed, and nobody else may wait. They may
+exit: the barrier waits for threads that have not (PTX ISA, barrier.cluster and exit).
 """
 
 from __future__ import annotations
@@ -14,11 +15,9 @@ from simt.engine.native import native, rare
 from simt.engine.records import Ptr, b1, i32, u32, u64, void
 from simt.engine.state import CLUSTER_BARRIER, Block, CheckBit, Warp, WarpStatus
 
-__all__ = [
-    "AGAIN", "CLUSTER_BARRIERS", "NO_ARRIVAL", "NO_WAIT", "await_cluster", "leave_cluster", "meet", "report_cluster",
-]  # fmt: skip
+__all__ = ["AGAIN", "CLUSTER_BARRIERS", "await_cluster", "meet", "report_cluster"]
 
-AGAIN, NO_ARRIVAL, NO_WAIT = range(3)  # how it is misused
+AGAIN, NO_ARRIVAL = range(2)  # how it is misused
 
 
 @rare
@@ -47,14 +46,6 @@ def await_cluster(warp: Ptr[Warp]) -> void:
     if lanes & ~warp.cluster_owed != 0:
         out_of_turn(warp, warp.barrier_site, lanes & ~warp.cluster_owed, NO_ARRIVAL)
     warp.cluster_owed = warp.cluster_owed & ~lanes
-
-
-@native
-def leave_cluster(warp: Ptr[Warp]) -> void:
-    """A warp is done: its lanes count as arrived from now on."""
-    if warp.cluster_owed != 0:
-        out_of_turn(warp, warp.cluster_site, warp.cluster_owed, NO_WAIT)
-    warp.cluster_owed = 0
 
 
 @native

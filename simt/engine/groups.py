@@ -19,7 +19,7 @@ from simt.engine.block import (
     warp_of,
 )
 from simt.engine.bulk_flights import land_everything, land_origin
-from simt.engine.cluster_barrier import leave_cluster, meet, report_cluster
+from simt.engine.cluster_barrier import meet, report_cluster
 from simt.engine.clusters import report_touch
 from simt.engine.mbarrier_waits import report_mbarrier
 from simt.engine.native import native, rare
@@ -87,8 +87,6 @@ def run_round(block: Ptr[Block]) -> i32:
         if warp.status == WarpStatus.READY:
             thread.moved = 1
             code = step(block, warp)
-            if warp.status == WarpStatus.DONE:
-                leave_cluster(warp)
             if code != Outcome.FINISHED and code != Outcome.PAUSED:
                 block.turn = i32(index)
                 return code

@@ -10,9 +10,8 @@ import enum
 
 from simt.engine.clusters import forget_touches, owner_of
 from simt.engine.copy_records import MBarrier
-from simt.engine.findings import MBARRIER_MISUSE, record
 from simt.engine.lanewise import reach
-from simt.engine.misuse import Misuse
+from simt.engine.misuse import Misuse, report_misuse
 from simt.engine.native import native, rare
 from simt.engine.records import Ptr, i32, i64, u32, u64, void
 from simt.engine.segments import is_distant, scope_of
@@ -57,8 +56,6 @@ def mbarrier_at(warp: Ptr[Warp], site: Ptr[Site], lane: u32, address: u64) -> Pt
 @native
 def misused(warp: Ptr[Warp], site: Ptr[Site], barrier: Ptr[MBarrier], lane: u32, why: i32) -> void:
     """Somebody uses an mbarrier against its rules; one that was invalidated is told apart from one never initialised."""
-    if warp.block.launch.checks & CheckBit.SYNCCHECK == 0:
-        return
     reason = why
     other: i32 = barrier.init_site
     if why == Misuse.NOT_INITIALISED:
@@ -68,7 +65,7 @@ def misused(warp: Ptr[Warp], site: Ptr[Site], barrier: Ptr[MBarrier], lane: u32,
     value = u64(barrier.expected)
     if why == Misuse.TX_RANGE:
         value = u64(barrier.missing)
-    record(warp, MBARRIER_MISUSE, site.index, other, u32(1) << lane, site.aim_offset, u64(reason), value)
+    report_misuse(warp, site, other, lane, site.aim_offset, reason, value)
 
 
 @native

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from simt.diagnostics import Diagnostic
-from simt.engine.cluster_barrier import AGAIN, NO_ARRIVAL
+from simt.engine.cluster_barrier import AGAIN
 from simt.engine.messages_memory import told, who
 from simt.engine.view import Found, LaunchView
 
@@ -24,12 +24,9 @@ def _barrier(view: LaunchView, found: Found) -> Diagnostic:
     if found.low == AGAIN:
         message = f"{who(view, found)} arrives at the barrier of its cluster again, and has not waited since it arrived{earlier}"
         help = "arrive and wait take turns: put a barrier.cluster.wait between two arrivals, or use cluster.sync()"
-    elif found.low == NO_ARRIVAL:
+    else:
         message = f"{who(view, found)} waits at the barrier of its cluster without having arrived"
         help = "a thread arrives first, barrier.cluster.arrive, and then waits; cluster.sync() does both"
-    else:
-        message = f"{who(view, found)} exits after it arrived at the barrier of its cluster and never waited there"
-        help = "end with barrier.cluster.wait: until then the others may still use this block's shared memory"
     return told(view, found, message, help=help)
 
 

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import enum
 
-__all__ = ["Misuse"]
+from simt.engine.findings import MBARRIER_MISUSE, record
+from simt.engine.native import native, rare
+from simt.engine.records import Ptr, i32, u32, u64, void
+from simt.engine.state import CheckBit, Site, Warp
+
+__all__ = ["Misuse", "report_misuse"]
 
 
 class Misuse(enum.IntEnum):
@@ -21,3 +26,15 @@ class Misuse(enum.IntEnum):
     MAP_RANK = 10  # another number of dimensions than the instruction has
     MAP_REDUCE = 11  # elements that no reduction takes
     MAP_START = 12  # an inner coordinate that begins a row between 16-byte units
+    MAP_BEFORE = 13  # a tile stored from before its tensor's first element
+    NO_CLUSTER = 14  # a bulk copy inside the cluster of a launch without clusters
+
+
+@rare
+@native
+def report_misuse(
+    warp: Ptr[Warp], site: Ptr[Site], other: i32, lane: u32, address: u64, why: i32, value: u64
+) -> void:
+    """One lane's misuse; `other` is the site of a second place or -1, `value` what its message needs."""
+    if warp.block.launch.checks & CheckBit.SYNCCHECK:
+        record(warp, MBARRIER_MISUSE, site.index, other, u32(1) << lane, address, u64(why), value)

@@ -7,13 +7,13 @@ so every field is looked at before it is used; where its address leads is checke
 from __future__ import annotations
 
 from simt.engine.copy_records import Bulk
-from simt.engine.findings import MBARRIER_MISUSE, MISALIGNED, record
+from simt.engine.findings import MISALIGNED
 from simt.engine.lanewise import outside, refuse
-from simt.engine.misuse import Misuse
-from simt.engine.native import native, rare
-from simt.engine.records import Array, Ptr, Record, b1, i32, i64, u8, u32, u64, void
+from simt.engine.misuse import Misuse, report_misuse
+from simt.engine.native import native
+from simt.engine.records import Array, Ptr, Record, b1, i32, i64, u8, u32, u64
 from simt.engine.segments import aim, scope_of
-from simt.engine.state import CheckBit, Scope, Site, Warp
+from simt.engine.state import Scope, Site, Warp
 
 __all__ = ["MAGIC", "TileMap", "fetch_map", "inner_bytes", "map_of", "row_pitch", "tile_rows"]
 
@@ -112,19 +112,12 @@ def is_sound(tile: Ptr[TileMap]) -> b1:
     return inner_bytes(tile) & 15 == 0
 
 
-@rare
-@native
-def no_map(warp: Ptr[Warp], site: Ptr[Site], lane: u32, address: u64, why: i32, value: u64) -> void:
-    if warp.block.launch.checks & CheckBit.SYNCCHECK:
-        record(warp, MBARRIER_MISUSE, site.index, -1, u32(1) << lane, address, u64(why), value)
-
-
 @native
 def fetch_map(warp: Ptr[Warp], site: Ptr[Site], lane: u32, address: u64, rank: i32, out: Ptr[TileMap]) -> b1:
     """Reads the map at a generic address; false after saying why there is none of that rank."""
     scope = scope_of(site, address)
     if scope == Scope.LOCAL or scope == Scope.SHARED:
-        no_map(warp, site, lane, address, Misuse.MAP_PLACE, u64(scope))
+        report_misuse(warp, site, -1, lane, address, Misuse.MAP_PLACE, u64(scope))
         return False
     host = aim(warp, site, scope, address, lane)
     if is_null(host) or site.aim_bytes - site.aim_offset < MAP_BYTES:
@@ -135,9 +128,9 @@ def fetch_map(warp: Ptr[Warp], site: Ptr[Site], lane: u32, address: u64, rank: i
         return False
     memcpy(cast(Ptr[u8], out), host, MAP_BYTES)
     if not is_sound(out):
-        no_map(warp, site, lane, address, Misuse.NO_MAP, 0)
+        report_misuse(warp, site, -1, lane, address, Misuse.NO_MAP, 0)
         return False
     if i32(out.rank) != rank:
-        no_map(warp, site, lane, address, Misuse.MAP_RANK, (u64(out.rank) << 32) | u64(u32(rank)))
+        report_misuse(warp, site, -1, lane, address, Misuse.MAP_RANK, (u64(out.rank) << 32) | u64(u32(rank)))
         return False
     return True

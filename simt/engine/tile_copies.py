@@ -8,11 +8,11 @@ from simt.engine.clusters import OFFSET_MASK, receiver, receivers
 from simt.engine.copy_records import Bulk
 from simt.engine.flying import BulkState
 from simt.engine.mbarriers import give_up
-from simt.engine.misuse import Misuse
+from simt.engine.misuse import Misuse, report_misuse
 from simt.engine.native import native
 from simt.engine.records import Ptr, b1, i32, i64, u32, u64, void
 from simt.engine.state import Scope, Site, Warp
-from simt.engine.tensor_maps import fetch_map, map_of, no_map, row_pitch, tile_rows
+from simt.engine.tensor_maps import fetch_map, map_of, row_pitch, tile_rows
 from simt.engine.tiles import is_reducible, tile_type
 
 __all__ = ["TILE_COPIES"]
@@ -33,8 +33,23 @@ def aim_tile(
         return False
     if i64(bulk.coordinates[0]) * i64(map_of(bulk).element_bytes) & (ROW_START - 1) != 0:
         low = u64(u32(bulk.coordinates[0]))
-        no_map(warp, site, lane, address, Misuse.MAP_START, (u64(map_of(bulk).element_bytes) << 32) | low)
+        report_misuse(warp, site, -1, lane, address, Misuse.MAP_START, (u64(map_of(bulk).element_bytes) << 32) | low)
         return False
+    return True
+
+
+@native
+def begins_inside(warp: Ptr[Warp], site: Ptr[Site], bulk: Ptr[Bulk], lane: u32, address: u64) -> b1:
+    """Whether no coordinate of a store is below 0; false after saying which one is.
+
+    Tiles may be loaded from there and may end outside, but are not written from there (CUDA C++ Programming Guide, tensor
+    memory access: negative indices and out of bounds); an H200 stopped with CUDA_ERROR_ILLEGAL_INSTRUCTION.
+    """
+    for dimension in range(bulk.rank):
+        if bulk.coordinates[dimension] < 0:
+            low = u64(u32(bulk.coordinates[dimension]))
+            report_misuse(warp, site, -1, lane, address, Misuse.MAP_BEFORE, (u64(dimension) << 32) | low)
+            return False
     return True
 
 
@@ -113,7 +128,9 @@ def tile_store(
         if not aim_tile(warp, map_site, bulk, lane, rank, maps[lane], coordinates):
             continue
         if operation >= 0 and not is_reducible(operation, tile_type(map_of(bulk))):
-            no_map(warp, map_site, lane, maps[lane], Misuse.MAP_REDUCE, u64(map_of(bulk).element))
+            report_misuse(warp, map_site, -1, lane, maps[lane], Misuse.MAP_REDUCE, u64(map_of(bulk).element))
+            continue
+        if not begins_inside(warp, map_site, bulk, lane, maps[lane]):
             continue
         n_bytes = tile_rows(map_of(bulk)) * row_pitch(map_of(bulk))
         if is_null(end_of(warp, read, Scope.SHARED, lane, sources[lane], u64(n_bytes), UNIT)):

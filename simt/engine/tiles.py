@@ -127,29 +127,27 @@ def tile_in(warp: Ptr[Warp], site: Ptr[Site], bulk: Ptr[Bulk]) -> void:
 
 @native
 def tile_out(warp: Ptr[Warp], read: Ptr[Site], write: Ptr[Site], bulk: Ptr[Bulk]) -> void:
-    """A tile leaves shared memory."""
+    """A tile leaves shared memory; it begins inside its tensor (`simt.engine.tile_copies`)."""
     tile = map_of(bulk)
     row = local(u8, MOST_ROW_BYTES)
     address = local(u64, 1)
     size = i64(tile.element_bytes)
-    first = first_inside(bulk, tile)
-    n = end_inside(bulk, tile) - first
+    n = end_inside(bulk, tile)
     for index in range(tile_rows(tile)):
         if locate(bulk, tile, index, address) and n > 0:
             place = i64(bulk.offset) + index * row_pitch(tile)
             take_chunks(warp.block, place, i32(tile.swizzle), row, inner_bytes(tile))
-            check_set(warp, read, bulk, place, first * size, (first + n) * size)
-            start = address[0] + u64((i64(bulk.coordinates[0]) + first) * size)
-            write_row(warp, write, bulk, start, row + first * size, n * size)
+            check_set(warp, read, bulk, place, n * size)
+            write_row(warp, write, bulk, address[0] + u64(i64(bulk.coordinates[0]) * size), row, n * size)
 
 
 @native
-def check_set(warp: Ptr[Warp], site: Ptr[Site], bulk: Ptr[Bulk], place: i64, start: i64, end: i64) -> void:
-    """Bytes of a row that nobody wrote are a finding of initcheck."""
+def check_set(warp: Ptr[Warp], site: Ptr[Site], bulk: Ptr[Bulk], place: i64, n_bytes: i64) -> void:
+    """Bytes at a row's start that nobody wrote are a finding of initcheck."""
     if warp.block.launch.checks & CheckBit.INITCHECK == 0:
         return
     swizzle = i32(map_of(bulk).swizzle)
-    for at in range(start & ~3, end, i64(4)):
+    for at in range(i64(0), n_bytes, i64(4)):
         chunk = place + (at & ~15)
         word = (chunk_at(chunk, swizzle) + (at & 15)) >> 2
         if warp.block.shared_words[word] & 15 != 15:

@@ -151,13 +151,19 @@ def test_lanes_that_exited_are_not_waited_for():
     [
         (f"    {ARRIVE}\n    {ARRIVE}\n    {WAIT}", 3, "arrives at the barrier of its cluster again"),
         (f"    {WAIT}", 2, "without having arrived"),
-        (f"    {ARRIVE}", 2, "never waited there"),
     ],
 )
 def test_arrivals_and_waits_take_turns(body, line, said):
     result = launched(built(f"{body}\n    y[blockIdx.x * 64 + threadIdx.x] = x[0];"))
     found = [d for d in result.diagnostics if d.check == "synccheck.cluster-barrier"]
     assert [(d.line, said in d.message) for d in found] == [(line, True)]
+
+
+def test_who_arrived_may_exit_without_waiting():
+    body = f"""    {ARRIVE}
+    if (blockIdx.x == 1) {WAIT}
+    y[blockIdx.x * 64 + threadIdx.x] = x[blockIdx.x * 64 + threadIdx.x];"""
+    assert errors(launched(built(body))) == []
 
 
 def test_a_warp_that_never_arrives_is_named_with_the_place_where_it_waits():

@@ -29,6 +29,11 @@ def test_report_is_the_golden_one(name):
     assert report_of(name) == (KERNELS / name).with_suffix(".out").read_text(encoding="utf-8")
 
 
+def test_every_file_is_part_of_a_kernel():
+    parts = [path.with_suffix("") for path in KERNELS.rglob("*") if path.suffix in {".toml", ".out"}]
+    assert sorted(parts) == sorted(2 * [KERNELS / name for name in NAMES])
+
+
 def test_every_area_of_the_machine_has_a_kernel():
     areas = {name.partition("/")[0] for name in NAMES}
     wanted = "memory shared divergence barrier shuffle vote atomics local constant calls printf assert f16 f64 int64"

@@ -33,6 +33,10 @@ __device__ __forceinline__ void store(void* d, const void* s, unsigned n) {
 }
 __device__ __forceinline__ void fence() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 __device__ __forceinline__ void commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
+__device__ __forceinline__ void copy(void* d, const void* s, unsigned n, u64* b) {
+  asm volatile("cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
+      :: "r"(sa(d)), "r"(sa(s)), "r"(n), "r"(sa(b)) : "memory");
+}
 template <int N> __device__ __forceinline__ void drain() {
   asm volatile("cp.async.bulk.wait_group.read %0;" :: "n"(N) : "memory");
 }
@@ -108,6 +112,8 @@ WRONG = {
                                  "commit(); drain<0>(); }", "initcheck.shared", 4, [0], ("uninitialised",)),
     "loads what nobody wrote": (BEGIN + "if (t == 0) { expect(&bar, 512); load(s, z, 512, &bar); }\nwait(&bar, 0);\ny[t] = s[t];",
                                 "initcheck.global", 3, [0], ("z",)),
+    "inside shared memory without a cluster": (BEGIN + WRITE + "if (t == 0) { expect(&bar, 512);\ncopy(s + 128, s, 512, &bar); }",
+                                               "asynccheck.misuse", 7, [0], ("512 bytes from shared memory", "__cluster_dims__")),
     "announced too little": (BEGIN + "if (t == 0) { expect(&bar, 256); load(s, x, 512, &bar); }\nwait(&bar, 0);\ny[t] = s[t];",
                              "deadlock.mbarrier-tx", 4, None, ("256 bytes and 512 came", "256 too many")),
 }  # fmt: skip

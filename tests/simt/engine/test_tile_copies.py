@@ -74,8 +74,8 @@ def launch(program, tile, x, y, start, direction=Direction.INOUT, bytes=None):
     return program.launch(LaunchConfig(Dim3(1), Dim3(64), shared_bytes=total), arguments)
 
 
-def random_tile(rng, rank, dtype=None):
-    """A map whose box reaches outside the tensor here and there, its tensor, and where the box starts."""
+def random_tile(rng, rank, dtype=None, least=-3):
+    """A map whose box reaches outside the tensor here and there, its tensor, and where the box starts: from `least` on."""
     dtype = dtype or str(rng.choice(["uint8", "uint16", "int32", "float32", "float64", "float16", "int64"]))
     size, swizzle = ELEMENTS[dtype].n_bytes, Swizzle(int(rng.integers(0, 4)))
     unit = 16 // size
@@ -90,7 +90,7 @@ def random_tile(rng, rank, dtype=None):
     tile = TensorMap.of("x", shape, dtype, box, element_strides=steps, swizzle=swizzle, fill=fill)
     assert not list(broken_rules("map", tile))
     x = rng.integers(0, 250, int(np.prod(dims)) * size).astype(np.uint8).view(dtype)
-    start = [int(rng.integers(-3, n + 2)) for n in dims]
+    start = [int(rng.integers(least, n + 2)) for n in dims]
     return tile, x, [start[0] // unit * unit, *start[1:]]
 
 
@@ -116,7 +116,7 @@ def test_a_load_brings_the_box_and_fills_what_is_outside(rank):
 def test_a_store_writes_the_box_and_nothing_outside(rank):
     rng, compiled = np.random.default_rng(10 + rank), program(rank)
     for _ in range(6):
-        tile, x, start = random_tile(rng, rank)
+        tile, x, start = random_tile(rng, rank, least=0)
         shared = rng.integers(0, 250, n_bytes(tile)).astype(np.uint8)
         result = launch(compiled, tile, x, Argument("y", Direction.IN, shared), start)
         want = stored(x, shared, tile, start)
@@ -140,7 +140,7 @@ REDUCTIONS = (
 def test_a_reduction_updates_each_element(operation, dtype):
     rng = np.random.default_rng(7)
     tile, x, _ = random_tile(rng, 2, dtype)
-    start = [0, -1]
+    start = [0, 1]
     count = n_bytes(tile) // tile.element.n_bytes
     if tile.element.is_float:
         x, values = rng.standard_normal(x.size).astype(dtype), rng.standard_normal(count).astype(dtype)
@@ -186,6 +186,14 @@ def test_a_row_starts_at_a_multiple_of_16_bytes(start, says):
     """An H200 stops with an illegal instruction there."""
     row = found(program(2, "load"), small(), (start, 0))[0]
     assert row.check == "asynccheck.misuse" and says in row.message and "multiple of 4" in row.help
+
+
+@pytest.mark.parametrize("operation", ["", "add"])
+@pytest.mark.parametrize(("start", "says"), [((-4, 0), "-4 on along dimension 0"), ((0, -1), "-1 on along dimension 1")])
+def test_a_tile_is_not_stored_from_before_its_tensor(operation, start, says):
+    """An H200 stops with an illegal instruction there."""
+    row = found(program(2, operation), small(), start)[0]
+    assert row.check == "asynccheck.misuse" and says in row.message and "begins inside" in row.help
 
 
 def crafted(**fields):
