@@ -333,10 +333,11 @@ def _(mo):
     *Core, 10 minutes.* A grid need not grow with `n`. Here it has 4 blocks of 128 threads, 512 in all, and up to 5000
     elements wait. Let each thread take one element after the other, so that
 
-    - together they take each element **once**, and
-    - neighbouring threads always work on neighbouring elements.
+    - together they take each element **once**,
+    - neighbouring threads always work on neighbouring elements, and
+    - it is at least **twice as fast** as a kernel in which each block goes over all elements, with a million of them.
 
-    `gridstride` stores `0.5 * x[i]` in `y[i]`.
+    `gridstride` stores `0.5 * x[i]` in `y[i]`. Where there is no GPU the card *estimates* the speed, for an H200.
     """)
     return
 
@@ -375,7 +376,9 @@ def _(mo):
     one thread an element (recorded: H200, 2026-11-29).
 
     A loop that starts at `threadIdx.x` and steps by `blockDim.x` is *right* too: every block then does all of the work.
-    The answer does not show it, the counters do.
+    The answer does not show it; the counters do, and so does the clock: with four blocks yours was **4.0 times** as fast on
+    an H200, 0.74 ms instead of 2.96 (recorded: H200, 2026-11-30). A round takes as long as a value takes to come from
+    memory, and you need a quarter of the rounds.
 
     ## Write 5 · When an int is too short
 

@@ -113,7 +113,7 @@ def test_goals_that_are_decided_on_both_agree():
 
 
 def test_estimates_at_made_up_thresholds_agree_but_for_the_tiled_stencil():
-    """No goal of these lessons asks for speed, so thresholds from 0.5 to 8 stand in; the one that differs is listed."""
+    """More thresholds than the course's goals have, from 0.5 to 8; the one that differs is listed."""
     found = agreement(COURSE["rows"])
     assert found["estimates_decided_at_virtual_thresholds"] >= 70
     assert [row[:3] for row in found["of_these_wrong"]] == [["tiling.stencil", "solution", 0.75]]
