@@ -22,6 +22,7 @@ from simt.engine.records import Ptr, i32, i64, u8, u32, u64, void
 from simt.engine.segments import aim
 from simt.engine.shadow import WRITTEN, lane_mark
 from simt.engine.state import Block, CheckBit, Scope, Site, Warp
+from simt.engine.warps import warp_of
 from simt.engine.wgmma_rules import overwrite_reading
 
 __all__ = ["COPIES", "land_arrivals", "start_copies"]
@@ -37,7 +38,7 @@ def start_copies(block: Ptr[Block]) -> void:
     start_mbarriers(block)
     start_proxies(block, (block.launch.shared_bytes + 3) // 4)
     for index in range(block.n_warps):
-        warp: Ptr[Warp] = cast(Ptr[Warp], block.warps) + index
+        warp = warp_of(block, index)
         warp.first_flight = 0
         warp.next_flight = 0
         memset(cast(Ptr[u8], addr(warp.commits)), 0, 128)
@@ -242,7 +243,7 @@ def arrive_after_copies(warp: Ptr[Warp], site: Ptr[Site], mask: u32, counted: i3
 def land_arrivals(block: Ptr[Block], barrier: u32) -> void:
     """Somebody looks at an mbarrier: copies whose arrival there is still to come land, and it comes."""
     for index in range(block.n_warps):
-        warp: Ptr[Warp] = cast(Ptr[Warp], block.warps) + index
+        warp = warp_of(block, index)
         number = warp.first_flight
         while number != warp.next_flight:
             flight = flight_at(warp, number)

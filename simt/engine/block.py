@@ -1,4 +1,4 @@
-"""Scheduler of one block: runs its warps, releases barriers, and says why a block cannot go on.
+"""Scheduler of one block: runs its warps, and says why a block cannot go on.
 
 Warps take turns; a warp runs until it waits at a barrier, is done, or has used up its slice of fuel. Everything that
 must survive a return lives in the records, so a block resumes wherever it stopped.
@@ -9,24 +9,25 @@ from __future__ import annotations
 import enum
 
 from simt.engine.async_copies import start_copies
-from simt.engine.bulk_flights import hear_landings, land_everything
-from simt.engine.cluster_barrier import await_cluster
-from simt.engine.findings import DEADLOCK_BARRIER, DIVERGENT, EXITED_THREADS, INTRA_WARP_LOCK, LIVELOCK_SPIN, record
+from simt.engine.block_barriers import arrive, clear_barriers, release, report_deadlock
+from simt.engine.bulk_flights import land_everything
+from simt.engine.findings import DIVERGENT, INTRA_WARP_LOCK, LIVELOCK_SPIN, record
 from simt.engine.mbarrier_waits import report_mbarrier
 from simt.engine.native import native
 from simt.engine.races import start_races
 from simt.engine.records import Ptr, b1, i32, i64, u8, u32, u64, void
-from simt.engine.state import CLUSTER_BARRIER, Access, Barrier, Block, CheckBit, Exit, Thread, Warp, WarpStatus
+from simt.engine.state import MAX_BARRIERS, Access, Block, CheckBit, Exit, Warp, WarpStatus
+from simt.engine.warps import warp_of
 from simt.engine.wgmma_rules import end_warpgroups, start_warpgroups
 
 __all__ = [
-    "IDLE_ROUNDS", "Outcome", "end_block", "release", "report_deadlock", "report_spin", "run_blocks", "stands_still",
-    "start_block", "start_warps", "step", "warp_of",
+    "IDLE_ROUNDS", "Outcome", "end_block", "pick", "report_spin", "run_block", "stands_still", "start_block", "start_warps",
+    "step",
 ]  # fmt: skip
 
 
 class Outcome(enum.IntEnum):
-    """What `run_blocks` returns to Python."""
+    """What `simt.engine.grid.run_grid` returns to Python."""
 
     FINISHED = 0
     NEED_MASKED = 1  # translate the masked code, then call again
@@ -35,11 +36,6 @@ class Outcome(enum.IntEnum):
 
 
 IDLE_ROUNDS = 100  # rounds of waiting after which nobody will come: one is thousands of looks at the flag
-
-
-@native
-def warp_of(block: Ptr[Block], index: i32) -> Ptr[Warp]:
-    return cast(Ptr[Warp], block.warps) + index
 
 
 @native
@@ -87,8 +83,7 @@ def start_block(block: Ptr[Block], linear: i64) -> void:
         memset(block.local, 255, lanes * launch.local_bytes)
         if launch.checks & CheckBit.INITCHECK:
             memset(block.local_words, 0, lanes * ((launch.local_bytes + 3) // 4))
-    for index in range(16):
-        clear_barrier(addr(block.barriers) + index)
+    clear_barriers(block)
     for index in range(block.n_warps):
         start_warp(warp_of(block, i32(index)), launch.n_blocks_cfg, launch.undefined_bytes)
 
@@ -108,17 +103,6 @@ def start_warp(warp: Ptr[Warp], n_blocks: i32, undefined_bytes: i64) -> void:
     memset(warp.registers, 255, undefined_bytes)
     if warp.masked != 0:
         warp.pending[0] = warp.full
-
-
-@native
-def clear_barrier(barrier: Ptr[Barrier]) -> void:
-    barrier.arrived = 0
-    barrier.expected = 0
-    barrier.site = -1
-    barrier.count_true = 0
-    barrier.waiting = 0
-    barrier.divergent = 0
-    barrier.mixed = 0
 
 
 @native
@@ -167,76 +151,6 @@ def pick(warp: Ptr[Warp]) -> i32:
 
 
 @native
-def arrive(block: Ptr[Block], warp: Ptr[Warp]) -> void:
-    """Counts a warp's lanes at the barrier it names."""
-    if warp.barrier == CLUSTER_BARRIER:
-        await_cluster(warp)
-        return
-    barrier = addr(block.barriers) + warp.barrier
-    if barrier.site < 0:
-        barrier.site = warp.barrier_site
-    elif barrier.site != warp.barrier_site and same_line(block.thread, barrier.site, warp.barrier_site) == 0:
-        if warp.barrier_threads == 0:
-            barrier.mixed = 1
-    barrier.arrived += i32(popcount(warp.barrier_mask))
-    barrier.expected = warp.barrier_threads
-    barrier.divergent = barrier.divergent | warp.barrier_divergent
-    barrier.count_true += i32(popcount(warp.barrier_predicate & warp.barrier_mask))
-
-
-@native
-def same_line(thread: Ptr[Thread], left: i32, right: i32) -> i32:
-    return i32(thread.sites[left].line == thread.sites[right].line)
-
-
-@native
-def live_threads(block: Ptr[Block]) -> i32:
-    total: i32 = 0
-    for index in range(block.n_warps):
-        total += i32(popcount(warp_of(block, i32(index)).alive))
-    return total
-
-
-@native
-def release(block: Ptr[Block], index: i32) -> i32:
-    """Opens barrier `index` when all its threads have arrived; answers whether it did."""
-    barrier = addr(block.barriers) + index
-    if barrier.site < 0:
-        return 0
-    live = live_threads(block)
-    wanted = live if barrier.expected == 0 else barrier.expected
-    if barrier.arrived < wanted:
-        return 0
-    block.epoch += 1  # of part of the block too: racecheck then misses races with the others but never invents one
-    if barrier.expected == 0:
-        if live < block.launch.threads_per_block or barrier.mixed != 0:
-            report_incomplete(block, barrier, live)
-    for slot in range(block.n_warps):
-        warp = warp_of(block, i32(slot))
-        if warp.status == WarpStatus.AT_BARRIER and warp.barrier == index:
-            warp.status = WarpStatus.READY
-            warp.barrier_value = barrier.count_true
-            warp.barrier_expected = barrier.arrived
-            warp.sync_epoch += 1
-            warp.slices = 0
-            if not is_null(block.bulks):
-                hear_landings(warp)
-    clear_barrier(barrier)
-    return 1
-
-
-@native
-def report_incomplete(block: Ptr[Block], barrier: Ptr[Barrier], live: i32) -> void:
-    if (block.launch.checks & CheckBit.SYNCCHECK) == 0:
-        return
-    total = block.launch.threads_per_block
-    check: i32 = DIVERGENT if barrier.divergent != 0 or barrier.mixed != 0 else EXITED_THREADS
-    other: i32 = block.exit_site if live < total else -1
-    warp = warp_of(block, 0)
-    record(warp, check, barrier.site, other, 0, 0, u64(live), u64(total - live))
-
-
-@native
 def stuck(block: Ptr[Block], warp: Ptr[Warp]) -> i32:
     """All groups of a warp are parked: at a barrier that not all lanes reach, or at a warp-level synchronisation."""
     if warp.parked_barrier >= 0:
@@ -245,17 +159,6 @@ def stuck(block: Ptr[Block], warp: Ptr[Warp]) -> i32:
         return 0
     warp.force = 1
     return 1
-
-
-@native
-def report_deadlock(block: Ptr[Block]) -> void:
-    for index in range(block.n_warps):
-        warp = warp_of(block, i32(index))
-        if warp.status == WarpStatus.AT_BARRIER and warp.barrier != CLUSTER_BARRIER:
-            waits = addr(block.barriers) + warp.barrier
-            record(warp, DEADLOCK_BARRIER, warp.barrier_site, -1, warp.barrier_mask, u64(warp.barrier),
-                   u64(waits.arrived), u64(waits.expected))
-            return
 
 
 @native
@@ -351,7 +254,7 @@ def run_block(block: Ptr[Block]) -> i32:
                 code = step(block, warp)
                 if code != Outcome.FINISHED:
                     return code
-        for barrier in range(16):
+        for barrier in range(MAX_BARRIERS):
             if release(block, i32(barrier)) != 0:
                 moved = 1
         if moved == 0 and block.live_warps > 0:
@@ -374,27 +277,3 @@ def end_block(block: Ptr[Block]) -> void:
         land_everything(block)
     if not is_null(block.readings):
         end_warpgroups(block)
-
-
-@native
-def run_blocks(block: Ptr[Block]) -> i32:
-    """Runs blocks one after another until the grid is used up; `next_block` is shared by all native threads."""
-    thread = block.thread
-    launch = block.launch
-    while True:
-        if block.running == 0:
-            linear = atomic_add(addr(launch.next_block), 1)
-            if linear >= launch.last_block:
-                return Outcome.FINISHED
-            start_block(block, linear)
-            block.running = 1
-        code = run_block(block)
-        if code != Outcome.FINISHED:
-            return code
-        block.running = 0
-        thread.blocks_done += 1
-        thread.budget -= 100  # so that a grid of many tiny blocks comes up for air too
-        if launch.stop != 0:
-            return Outcome.STOPPED
-        if thread.budget <= 0:
-            return Outcome.PAUSED

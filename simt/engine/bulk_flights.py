@@ -21,6 +21,7 @@ from simt.engine.shadow import WRITTEN
 from simt.engine.state import Block, CheckBit, Site, Warp, WarpStatus
 from simt.engine.tensor_maps import inner_bytes, map_of, tile_rows
 from simt.engine.tiles import tile_in, tile_out
+from simt.engine.warps import warp_of
 
 __all__ = [
     "BULKS", "BULK_FLIGHTS", "copied_bytes", "hear_landings", "is_awaited", "land_bulk_copies", "land_everything", "mark_words",
@@ -28,11 +29,6 @@ __all__ = [
 ]  # fmt: skip
 
 BULKS = 1024  # in flight in one block; with more the oldest land early
-
-
-@native
-def warp_at(block: Ptr[Block], index: i32) -> Ptr[Warp]:
-    return cast(Ptr[Warp], block.warps) + index
 
 
 @native
@@ -115,7 +111,7 @@ def forget(block: Ptr[Block], bulk: Ptr[Bulk]) -> void:
 @native
 def land_bulk(block: Ptr[Block], bulk: Ptr[Bulk]) -> void:
     """The copy takes place, once."""
-    warp = warp_at(block, bulk.warp)
+    warp = warp_of(block, bulk.warp)
     read: Ptr[Site] = warp.thread.sites + bulk.source
     write: Ptr[Site] = warp.thread.sites + bulk.site
     if bulk.state == BulkState.STORING:
@@ -231,7 +227,7 @@ def hear_landings(warp: Ptr[Warp]) -> void:
         return
     least = block.landings
     for index in range(block.n_warps):
-        other = warp_at(block, i32(index))
+        other = warp_of(block, i32(index))
         if other.status != WarpStatus.DONE:
             least = min(least, other.seen)
     number = block.first_bulk
@@ -293,8 +289,8 @@ def land_everything(block: Ptr[Block]) -> void:
             if bulk.state == BulkState.STORING:
                 why = Misuse.NOT_DRAINED
             lanes = u32(1) << bulk.lane
-            committed = u64(bulk.group < warp_at(block, bulk.warp).bulk_commits[bulk.lane])
-            record(warp_at(block, bulk.warp), MBARRIER_MISUSE, bulk.site, -1, lanes, 0, u64(why), committed)
+            committed = u64(bulk.group < warp_of(block, bulk.warp).bulk_commits[bulk.lane])
+            record(warp_of(block, bulk.warp), MBARRIER_MISUSE, bulk.site, -1, lanes, 0, u64(why), committed)
         land_bulk(block, bulk)
         forget(block, bulk)
         number += 1

@@ -14,6 +14,7 @@ from simt.engine.findings import CLUSTER_MISUSE, DEADLOCK_CLUSTER, record
 from simt.engine.native import native, rare
 from simt.engine.records import Ptr, b1, i32, u32, u64, void
 from simt.engine.state import CLUSTER_BARRIER, Block, CheckBit, Warp, WarpStatus
+from simt.engine.warps import warp_of
 
 __all__ = ["AGAIN", "CLUSTER_BARRIERS", "await_cluster", "meet", "report_cluster"]
 
@@ -49,18 +50,13 @@ def await_cluster(warp: Ptr[Warp]) -> void:
 
 
 @native
-def warp_number(block: Ptr[Block], index: i32) -> Ptr[Warp]:
-    return cast(Ptr[Warp], block.warps) + index
-
-
-@native
 def all_arrived(first: Ptr[Block]) -> b1:
     """Whether no lane of the cluster is missing, and some are there."""
     there: u32 = 0
     for rank in range(first.launch.cluster_blocks):
         block = first + rank
         for index in range(block.n_warps):
-            warp = warp_number(block, i32(index))
+            warp = warp_of(block, i32(index))
             if warp.alive & ~warp.cluster_arrived != 0:
                 return False
             there |= warp.cluster_arrived
@@ -78,7 +74,7 @@ def open_cluster(first: Ptr[Block]) -> void:
         block.acquired = first.launch.race_epoch
         forget_touches(block)
         for index in range(block.n_warps):
-            warp_number(block, i32(index)).cluster_arrived = 0
+            warp_of(block, i32(index)).cluster_arrived = 0
 
 
 @native
@@ -86,7 +82,7 @@ def let_go(block: Ptr[Block]) -> i32:
     """Warps whose phase is over go on; answers whether any did."""
     gone: i32 = 0
     for index in range(block.n_warps):
-        warp = warp_number(block, i32(index))
+        warp = warp_of(block, i32(index))
         if warp.status == WarpStatus.AT_BARRIER and warp.barrier == CLUSTER_BARRIER:
             if warp.cluster_arrived & warp.barrier_mask == 0:
                 gone = 1
@@ -115,7 +111,7 @@ def missing_warp(first: Ptr[Block]) -> Ptr[Warp]:
     for rank in range(first.launch.cluster_blocks):
         block = first + rank
         for index in range(block.n_warps):
-            warp = warp_number(block, i32(index))
+            warp = warp_of(block, i32(index))
             if warp.alive & ~warp.cluster_arrived != 0:
                 return warp
     return 0
@@ -126,7 +122,7 @@ def missing_warp(first: Ptr[Block]) -> Ptr[Warp]:
 def report_cluster(block: Ptr[Block]) -> b1:
     """Says of the first warp that waits for its cluster who does not come; false when none of the block waits there."""
     for index in range(block.n_warps):
-        warp = warp_number(block, i32(index))
+        warp = warp_of(block, i32(index))
         if warp.status == WarpStatus.AT_BARRIER and warp.barrier == CLUSTER_BARRIER:
             other = missing_warp(block.first)
             also: i32 = -1

@@ -11,6 +11,7 @@ from simt.engine.native import native, rare
 from simt.engine.records import Ptr, b1, i32, u8, u32, u64, void
 from simt.engine.segments import window_offset
 from simt.engine.state import RANK_SHIFT, RANK_UNIT, Block, CheckBit, Scope, Site, SiteFlag, Warp
+from simt.engine.warps import warp_of
 
 __all__ = [
     "OFFSET_MASK", "aim_peer", "forget_touches", "is_there", "owner_of", "peer_at", "receiver", "receivers", "report_touch",
@@ -39,7 +40,7 @@ def owner_of(warp: Ptr[Warp], site: Ptr[Site], address: u64) -> Ptr[Block]:
 @native
 def warp_in(block: Ptr[Block], warp: Ptr[Warp]) -> Ptr[Warp]:
     """The warp of a block of the cluster that has the number of this one: copies into that block go on under its name."""
-    return cast(Ptr[Warp], block.warps) + warp.index
+    return warp_of(block, warp.index)
 
 
 @native

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from simt.engine.async_copies import COPIES
 from simt.engine.atomics import atomic
-from simt.engine.block import arrive, pick, run_blocks, start_block, start_warps
+from simt.engine.block import pick, start_block, start_warps
+from simt.engine.block_barriers import arrive
 from simt.engine.bulk_copies import BULK_COPIES
 from simt.engine.bulk_flights import BULK_FLIGHTS
 from simt.engine.caches import CACHES
 from simt.engine.cluster_barrier import CLUSTER_BARRIERS
 from simt.engine.exchange import EXCHANGE
-from simt.engine.groups import run_groups
+from simt.engine.grid import run_grid
 from simt.engine.matrix import MATRIX
 from simt.engine.mbarrier_waits import MBARRIER_WAITS
 from simt.engine.mbarriers import MBARRIERS
@@ -26,7 +27,7 @@ from simt.engine.wgmma_rules import RULES
 __all__ = ["ENTRY_POINTS"]
 
 ENTRY_POINTS = (
-    *CACHES, load, load_uniform, store, atomic, fence, pick, arrive, start_block, start_warps, run_blocks, run_groups,
+    *CACHES, load, load_uniform, store, atomic, fence, pick, arrive, start_block, start_warps, run_grid,
     *EXCHANGE, *SERVICES, *MATRIX, *COPIES, *BULK_COPIES, *BULK_FLIGHTS, *TILE_COPIES, *PROXIES, *MBARRIERS, *MBARRIER_WAITS,
     *PRODUCTS, *RULES, *STEPPING, *CLUSTER_BARRIERS,
 )

@@ -14,6 +14,7 @@ from simt.engine.native import native, rare
 from simt.engine.pattern import access_bytes
 from simt.engine.records import Ptr, b1, i32, i64, u32, u64, void
 from simt.engine.state import Access, Site, Warp
+from simt.engine.warps import warp_of
 
 __all__ = [
     "BULK", "BULK_MARK", "FLIGHTS", "SOURCE", "SOURCE_MARK", "BulkState", "Why", "flight_at", "in_flight", "number_of",
@@ -87,7 +88,7 @@ def report_bulk(warp: Ptr[Warp], site: Ptr[Site], lanes: u32, word: i64) -> void
     why: i32 = Why.BULK
     detail: u64 = BULK_MARK
     if number & SOURCE:
-        copier: Ptr[Warp] = cast(Ptr[Warp], warp.block.warps) + bulk.warp
+        copier = warp_of(warp.block, bulk.warp)
         lane = bulk.lane
         waited = copier.bulk_waited_commits[lane]
         why = reason(bulk.group, bulk.waits, copier.bulk_commits[lane], copier.bulk_waits[lane], waited)
@@ -125,7 +126,7 @@ def report_flight(warp: Ptr[Warp], site: Ptr[Site], lanes: u32, word: i64) -> vo
     check: i32 = READ_IN_FLIGHT
     if site.access != Access.LOAD:
         check = OVERWRITTEN
-    copier: Ptr[Warp] = cast(Ptr[Warp], warp.block.warps) + (number >> 5) // FLIGHTS
+    copier = warp_of(warp.block, i32((number >> 5) // FLIGHTS))
     flight = copier.flights + ((number >> 5) & (FLIGHTS - 1))
     thread = number & 31
     waited = copier.waited_commits[thread]

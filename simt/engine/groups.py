@@ -10,14 +10,12 @@ from simt.engine.block import (
     IDLE_ROUNDS,
     Outcome,
     end_block,
-    release,
-    report_deadlock,
     report_spin,
     stands_still,
     start_block,
     step,
-    warp_of,
 )
+from simt.engine.block_barriers import release, report_deadlock
 from simt.engine.bulk_flights import land_everything, land_origin
 from simt.engine.cluster_barrier import meet, report_cluster
 from simt.engine.clusters import report_touch
@@ -25,8 +23,9 @@ from simt.engine.mbarrier_waits import report_mbarrier
 from simt.engine.native import native, rare
 from simt.engine.records import Ptr, b1, i32, i64, u32, void
 from simt.engine.state import MAX_BARRIERS, Block, Launch, WarpStatus
+from simt.engine.warps import warp_of
 
-__all__ = ["run_groups"]
+__all__ = ["run_group", "start_group"]
 
 
 @native
@@ -172,27 +171,3 @@ def run_group(first: Ptr[Block]) -> i32:
         if not is_null((first + index).bulks):
             land_everything(first + index)
     return Outcome.FINISHED
-
-
-@native
-def run_groups(first: Ptr[Block]) -> i32:
-    """Runs groups one after another until the grid is used up."""
-    thread = first.thread
-    launch = first.launch
-    while True:
-        if first.running == 0:
-            number = atomic_add(addr(launch.next_block), 1)
-            if number >= launch.last_block:
-                return Outcome.FINISHED
-            start_group(first, number)
-            first.running = 1
-        code = run_group(first)
-        if code != Outcome.FINISHED:
-            return code
-        first.running = 0
-        thread.blocks_done += i64(launch.group)
-        thread.budget -= 100 * i64(launch.group)
-        if launch.stop != 0:
-            return Outcome.STOPPED
-        if thread.budget <= 0:
-            return Outcome.PAUSED

@@ -11,6 +11,7 @@ from simt.engine.misuse import Misuse
 from simt.engine.native import native, rare
 from simt.engine.records import Ptr, b1, i32, i64, u32, u64
 from simt.engine.state import Block, Site, Warp
+from simt.engine.warps import warp_of
 
 __all__ = ["MBARRIER_WAITS", "report_mbarrier"]
 
@@ -73,7 +74,7 @@ def report_mbarrier(block: Ptr[Block]) -> b1:
     """Tells at which mbarriers warps wait, each where it waits, and what is missing there; false when none waits at one."""
     told = b1(False)
     for index in range(block.n_warps):
-        warp: Ptr[Warp] = cast(Ptr[Warp], block.warps) + index
+        warp = warp_of(block, index)
         if warp.awaits != 0 and warp.alive != 0:
             told = True
             barrier: Ptr[MBarrier] = block.mbarriers + i64((warp.awaits - 1) >> 3)
@@ -92,7 +93,7 @@ def report_mbarrier(block: Ptr[Block]) -> b1:
 def threads_at(block: Ptr[Block], place: u32) -> u32:
     total: u32 = 0
     for index in range(block.n_warps):
-        warp: Ptr[Warp] = cast(Ptr[Warp], block.warps) + index
+        warp = warp_of(block, index)
         if warp.awaits == place:
             total += popcount(warp.alive)
     return total

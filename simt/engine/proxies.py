@@ -15,6 +15,7 @@ from simt.engine.native import native, rare
 from simt.engine.pattern import access_bytes
 from simt.engine.records import Ptr, b1, i32, i64, u32, u64, void
 from simt.engine.state import Block, CheckBit, Site, Warp
+from simt.engine.warps import warp_of
 
 __all__ = ["PROXIES", "clear_written", "note_written", "note_written_lane", "read_by_proxy", "start_proxies"]
 
@@ -37,7 +38,7 @@ def start_proxies(block: Ptr[Block], words: i64) -> void:
     block.proxy_epoch = 0
     block.proxy_start = block.epoch
     for index in range(block.n_warps):
-        warp: Ptr[Warp] = cast(Ptr[Warp], block.warps) + index
+        warp = warp_of(block, index)
         warp.proxy_fence = 0
 
 
@@ -94,8 +95,7 @@ def is_fenced(block: Ptr[Block], entry: u64) -> b1:
     clock = (entry >> CLOCK_SHIFT) & LAST_CLOCK
     if epoch == LAST_EPOCH or clock == LAST_CLOCK:
         return True
-    warps: Ptr[Warp] = cast(Ptr[Warp], block.warps)
-    writer: Ptr[Warp] = warps + i64(entry & 31)
+    writer = warp_of(block, i32(entry & 31))
     return writer.proxy_fence > clock or block.proxy_epoch > epoch
 
 

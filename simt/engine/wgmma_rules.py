@@ -19,6 +19,7 @@ from simt.engine.races_shared import OTHER_LANES, make_id, read_shared
 from simt.engine.records import Ptr, b1, i32, i64, u8, u32, u64, void
 from simt.engine.shadow import report_unset
 from simt.engine.state import Block, CheckBit, Scope, Site, Warp
+from simt.engine.warps import warp_of
 
 __all__ = ["INPUT", "ORDINARY", "RULES", "SETTLED", "FenceReason", "begin_product", "end_warpgroups", "overwrite_reading",
            "reads_shared", "start_warpgroups"]  # fmt: skip
@@ -42,7 +43,7 @@ def start_warpgroups(block: Ptr[Block]) -> void:
     """A block begins."""
     memset(cast(Ptr[u8], block.readings), 0, (block.launch.shared_bytes + CHUNK - 1) // CHUNK * 4)
     for index in range(block.n_warps):
-        warp: Ptr[Warp] = cast(Ptr[Warp], block.warps) + index
+        warp = warp_of(block, index)
         warp.fences = 0
         warp.product_commits = 0
         warp.products_done = 0
@@ -59,7 +60,7 @@ def whole_warpgroup(warp: Ptr[Warp], site: i32, mask: u32) -> void:
     first = warp.index & ~(WARPS - 1)
     present: i32 = 0
     for index in range(first, min(first + WARPS, block.n_warps)):
-        other: Ptr[Warp] = cast(Ptr[Warp], block.warps) + index
+        other = warp_of(block, index)
         present += i32(other.full == 0xFFFFFFFF)
     if present != WARPS:
         record(warp, WARPGROUP, site, -1, mask, 0, u64(block.launch.threads_per_block), 0)
@@ -153,7 +154,7 @@ def overwrite_reading(warp: Ptr[Warp], site: Ptr[Site], lanes: u32, offset: u64,
         entry = block.readings[chunk]
         if entry == 0:
             continue
-        reader: Ptr[Warp] = cast(Ptr[Warp], block.warps) + (entry >> WARP_SHIFT)
+        reader = warp_of(block, i32(entry >> WARP_SHIFT))
         if (entry & ((1 << WARP_SHIFT) - 1)) - 1 >= reader.products_done:
             record(warp, OVERWRITTEN, site.index, reader.product_site, lanes, u64(chunk) * CHUNK, u64(Why.PRODUCT), 0)
             return
@@ -165,10 +166,10 @@ def end_warpgroups(block: Ptr[Block]) -> void:
     if block.launch.checks & CheckBit.SYNCCHECK == 0:
         return
     for index in range(block.n_warps):
-        warp: Ptr[Warp] = cast(Ptr[Warp], block.warps) + index
+        warp = warp_of(block, index)
         first = index & ~i32(WARPS - 1)
         for other in range(first, min(first + WARPS, block.n_warps)):
-            lazy: Ptr[Warp] = cast(Ptr[Warp], block.warps) + other
+            lazy = warp_of(block, other)
             if lazy.products < warp.products:
                 record(warp, WARPGROUP, warp.product_site, -1, warp.full, 0, 0, u64(other) + 1)
                 break

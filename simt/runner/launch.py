@@ -236,12 +236,12 @@ def _drive(kernel: Kernel, launch: LaunchState, state: ThreadState, meter: _Mete
     start_warps = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(addresses["start_warps"])
     for block in state.blocks:
         start_warps(ctypes.addressof(block))
-    run_blocks = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(addresses[launch.scheduler])
+    run_grid = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(addresses["run_grid"])
     thread = state.thread
     while True:
         given = min(CALL_FUEL, max(meter.left, 1))
         thread.budget = given
-        code = run_blocks(state.block_address)
+        code = run_grid(state.block_address)
         meter.spend(given - thread.budget)
         if code == Outcome.FINISHED:
             return

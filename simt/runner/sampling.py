@@ -36,11 +36,13 @@ class Counted:
 
     Attributes:
         blocks: how many ran.
+        instructions: of all their warps.
         runs: (n_basic_blocks, 4) int64: runs with all lanes, with some, their lanes, and how often lanes parted.
         sites: (n_sites, 12) int64, as `Site.counts`.
     """
 
     blocks: int
+    instructions: int
     runs: np.ndarray
     sites: np.ndarray
 
@@ -89,7 +91,7 @@ class Sampler:
         start_warps = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(addresses["start_warps"])
         for member in self.state.blocks:
             start_warps(ctypes.addressof(member))
-        self._run_blocks = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(addresses[self.launch.scheduler])
+        self._run_grid = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(addresses["run_grid"])
 
     @property
     def plan(self) -> Plan:
@@ -110,27 +112,32 @@ class Sampler:
             found.append((index, int(segments[index].n_bytes) if index >= 0 else 0))
         return found
 
-    def count(self, at_most: int, fuel: int) -> Counted:
-        """Runs up to that many whole blocks, spread over the grid.
+    def count(self, at_most: int, fuel: int) -> tuple[Counted, ...]:
+        """What whole blocks did, those that run together as one entry: the grid's first, up to `at_most` spread over it.
 
-        Fewer when `fuel` warp instructions are used up, though the first may take `MOST_FUEL`; none when it does not end.
+        The first often does what others leave to it. Fewer are run when `fuel` warp instructions are used up, though the
+        first may take `MOST_FUEL`; none when it does not end.
         """
         self.launch.record.trace = None
         self.launch.record.slice = self.slice
-        left, ran = fuel, 0
-        runs, sites = np.zeros((len(self.plan.cfg.blocks), 4), np.int64), np.zeros((len(self.plan.site_infos), 12), np.int64)
-        for index in _spread(self.n_blocks // self.group, -(-at_most // self.group)):
+        left, found = fuel, []
+        for index in dict.fromkeys((0, *_spread(self.n_blocks // self.group, -(-at_most // self.group)))):
             self._clear_counts()
-            spent = self._run(index, left if ran else max(left, MOST_FUEL))
+            spent = self._run(index, left if found else max(left, MOST_FUEL))
             if spent is None:
                 break
             left -= spent
-            ran += self.group
-            runs += self.state.block_runs.astype(np.int64).reshape(-1, 4)
-            sites += np.array([list(site.counts) for site in self.state.sites[: len(sites)]], np.int64).reshape(sites.shape)
+            found.append(self._counted(spent))
             if left < spent:
                 break
-        return Counted(ran, runs, sites)
+        return tuple(found)
+
+    def _counted(self, instructions: int) -> Counted:
+        """What the blocks that ran last did."""
+        n_sites = len(self.plan.site_infos)
+        runs = self.state.block_runs.astype(np.int64).reshape(-1, 4)
+        sites = np.array([list(site.counts) for site in self.state.sites[:n_sites]], np.int64).reshape(n_sites, 12)
+        return Counted(self.group, instructions, runs, sites)
 
     def traced(self, blocks: Sequence[int], requests: int, instructions: int) -> Traced:
         """The first global requests of blocks; asked for again, the same ones.
@@ -184,7 +191,7 @@ class Sampler:
         self.state.block.running = 0
         thread.budget = fuel
         while True:
-            code = self._run_blocks(self.state.block_address)
+            code = self._run_grid(self.state.block_address)
             if code == Outcome.NEED_MASKED:
                 record.masked_code = self.kernel.masked_address()
             elif code == Outcome.FINISHED or not self.state.block.running:

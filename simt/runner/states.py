@@ -84,11 +84,6 @@ class LaunchState:
         self.record.waiting = address_of(self.waiting)
 
     @property
-    def scheduler(self) -> str:
-        """The native function that runs its blocks."""
-        return "run_groups" if self.record.together else "run_blocks"
-
-    @property
     def address(self) -> int:
         return ctypes.addressof(self.record)
 
