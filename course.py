@@ -361,12 +361,12 @@ IN_PARALLEL = ["-n", "auto", "--maxprocesses", "4", "--dist", "loadfile"]
 
 
 def test(arguments):
-    prepare(("learn", "simt", gpu_group(cuda_driver()) or "gpu", "class", "test"))
+    prepare(("learn", "simt", gpu_group(cuda_driver()) or "gpu", "class", "jupyter", "test"))
     become(["-m", "pytest"] + (arguments or IN_PARALLEL), cwd=ROOT)
 
 
 def hand_over(arguments):
-    prepare_for_lessons(*(["class"] if arguments[0] in CLASS_COMMANDS else []))
+    prepare_for_lessons(*(["class", "jupyter"] if arguments[0] in CLASS_COMMANDS else []))
     become(["-P", "-m", "grader"] + arguments)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -14,6 +16,8 @@ __all__ = ["Checked", "Shown", "check", "device", "hint", "predict"]
 
 # A check quicker than this shows no sign of waiting; the sign would only flicker.
 NOTICEABLE_SECONDS = 0.7
+# What `nbgrader validate` prints of a line beside its indent of 4 (0.9.6, validator.py: cut from 87 characters on).
+VALIDATOR_WIDTH = 83
 _took: dict[str, float] = {}
 
 
@@ -53,6 +57,19 @@ class Checked:
         from grader.report.card import card
 
         return card(self.report, self.context)
+
+    def _ipython_display_(self) -> None:
+        """Under `nbgrader validate`: nothing for a pass, else the verdict as an error; a card would be taken for a pass.
+
+        Raises:
+            NotImplementedError: anywhere else, where IPython then shows the card.
+        """
+        if not os.environ.get("NBGRADER_VALIDATING"):
+            raise NotImplementedError
+        if not self.passed:
+            from grader.report.text import text
+
+            print(text(self.report, self.context, VALIDATOR_WIDTH), file=sys.stderr)
 
     def __repr__(self) -> str:
         from grader.report.text import text
@@ -138,15 +155,11 @@ def _waiting(row: Exercise) -> Iterator[None]:
 
 def _in_marimo() -> bool:
     """Whether a browser is looking; an app that runs as a script or in a test has none."""
-    import sys
-
     return "marimo" in sys.modules and sys.modules["marimo"].running_in_notebook()
 
 
 def _remember(report: Report) -> None:
     """Keeps progress when a student works in a lesson of this course, not when a test or an instructor runs a copy."""
-    import os
-
     from grader.progress import ENVIRONMENT, ProgressFile, lessons_folder
     from grader.release.starters import starter_digest
 

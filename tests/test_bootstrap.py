@@ -77,7 +77,7 @@ def run(folder, *arguments, **environment):
 def installed(tmp_path_factory):
     """A course that was set up once, with the words of that run."""
     folder = tmp_path_factory.mktemp("course")
-    make_course(folder, {"learn": ["marimo"], "simt": ["nowhere"], "gpu": [], "class": ["nbgrader"]})
+    make_course(folder, {"learn": ["marimo"], "simt": ["nowhere"], "gpu": [], "class": ["nbgrader"], "jupyter": []})
     (folder / "wheels").mkdir()
     make_wheel(folder / "wheels", "marimo", "import sys\nprint('marimo got', sys.argv[1:])\n")
     return folder, run(folder, "learn", "--no-browser", "--port", "4711", PYTHONDONTWRITEBYTECODE="1")
@@ -137,7 +137,7 @@ def test_group_that_must_install_stops_with_the_package_named(installed):
 
 
 def test_full_disk_is_said_before_anything_is_downloaded(tmp_path):
-    make_course(tmp_path, {"learn": ["marimo"], "simt": [], "gpu": [], "class": []})
+    make_course(tmp_path, {"learn": ["marimo"], "simt": [], "gpu": [], "class": [], "jupyter": []})
     settings = tmp_path / "pyproject.toml"
     settings.write_text(settings.read_text().replace("learn = 1", "learn = 1000000000000"))
     done = run(tmp_path, "learn", "--no-browser")
@@ -198,7 +198,7 @@ def test_every_requirement_is_pinned_once():
     assert len(names) == len(set(names))
 
 
-@pytest.mark.parametrize("group", ["learn", "simt", "gpu", "class"])
+@pytest.mark.parametrize("group", ["learn", "simt", "gpu", "class", "jupyter"])
 def test_group_agrees_with_its_pins(group):
     pins = {canonicalize_name(pin.name): pin for pin in PINS}
     for named in GROUPS[group]:

@@ -50,8 +50,17 @@ if importlib.util.find_spec("grader") is None:
     if not pathlib.Path("warpwise.zip").exists():
         raise SystemExit("The course is not here. Put warpwise.zip beside this notebook and run this cell again.")
     subprocess.run([sys.executable, "-m", "zipfile", "-e", "warpwise.zip", "."], check=True)
-    subprocess.run([sys.executable, "-m", "pip", "install", "-q", "./warpwise[simt,learn]"], check=True)
     sys.path.insert(0, str(pathlib.Path("warpwise").resolve()))
+    import course  # knows which CuPy this machine's driver takes; none without a GPU
+
+    _groups = ["simt", "learn", "jupyter", course.gpu_group(course.cuda_driver())]
+    _wanted = f"./warpwise[{','.join(filter(None, _groups))}]"
+    subprocess.run(
+        [sys.executable, "-m", "pip", "install", "-q", "-c", "warpwise/requirements.txt", _wanted], check=True
+    )
+from grader.charts.still import draw_still
+
+draw_still();
 """
 
 
@@ -97,6 +106,9 @@ def notebook_of(solution: str, lesson: str, assets: Path) -> str:
 
 
 _METADATA = {
+    # What Colab starts the notebook on; it runs without a GPU too.
+    "accelerator": "GPU",
+    "colab": {"gpuType": "T4", "provenance": []},
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }

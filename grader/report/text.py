@@ -40,9 +40,11 @@ def text(report: Report, context: Context = NO_CONTEXT, width: int = 100) -> str
     from rich.console import Console
 
     sink = io.StringIO()
-    Console(file=sink, width=width, color_system=None, force_terminal=False, highlight=False).print(
-        renderable(report, context)
+    # In Jupyter a console writes into the cell's output, whatever its file is, unless it is told that it isn't there.
+    console = Console(
+        file=sink, width=width, color_system=None, force_terminal=False, force_jupyter=False, highlight=False
     )
+    console.print(renderable(report, context))
     return sink.getvalue()
 
 

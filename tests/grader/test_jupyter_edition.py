@@ -115,18 +115,40 @@ def test_markdown_and_imports_are_told_from_other_cells():
     assert imports_without_marimo("import numpy\nx = 1") is None
 
 
-def test_solved_notebook_runs_in_jupyter_and_shows_the_card(tmp_path):
-    """The course is found above the notebook, every cell runs, and the test cell's output is the verdict card."""
-    from nbclient import NotebookClient
-
-    path = SOLUTIONS[0]
+def answered(path):
+    """The solved edition as a student would hand it in."""
     notebook = nbformat.reads(notebook_of(path.read_text(), path.stem, ROOT / "assets"), as_version=4)
     for cell in notebook.cells:
         cell.source = solved(cell.source) if cell.cell_type == "code" else cell.source
-    folder = ROOT / "nbgrader" / "source" / path.stem
+    return notebook
+
+
+def test_solved_notebook_runs_in_jupyter_and_shows_the_card_and_drawings():
+    """The course is found above the notebook, every cell runs, and a test cell shows the verdict card alone."""
+    from nbclient import NotebookClient
+
+    notebook = answered(SOLUTIONS[0])
+    folder = ROOT / "nbgrader" / "source" / SOLUTIONS[0].stem
     NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(folder)}}).execute()
-    shown = [cell.outputs[-1] for cell in notebook.cells if cell.source.startswith("# check: hello.double_it")]
-    assert 'data-status="pass"' in shown[0]["data"]["text/html"]
+    [shown] = next(cell.outputs for cell in notebook.cells if cell.source.startswith("# check: hello.double_it"))
+    assert 'data-status="pass"' in shown["data"]["text/html"] and "Passed" in shown["data"]["text/plain"]
+    pages = [output["data"].get("text/html", "") for cell in notebook.cells for output in cell.get("outputs", ())]
+    assert any("<svg" in page for page in pages) and not any("<script" in page for page in pages)
+
+
+def test_nbgraders_validation_says_what_is_wrong_and_passes_what_is_right(tmp_path):
+    from nbgrader.validator import Validator
+
+    notebook = answered(SOLUTIONS[0])
+    answer = next(cell for cell in notebook.cells if cell.source.startswith("# exercise: hello.double_it"))
+    answer.source = answer.source.replace("2.0f *", "3.0f *")
+    path = tmp_path / "handed_in.ipynb"
+    # The course is found where the notebook lies.
+    notebook.cells.insert(0, nbformat.v4.new_code_cell(f"import sys\nsys.path.insert(0, {str(ROOT)!r})"))
+    nbformat.write(notebook, path)
+    [failed] = Validator().validate(str(path))["failed"]
+    assert failed["source"].startswith("# check: hello.double_it")
+    assert "Wrong answer" in failed["error"] and max(map(len, failed["error"].splitlines())) <= 83
 
 
 def test_setup_cell_says_what_to_do_where_the_course_is_not(tmp_path, monkeypatch):
@@ -136,3 +158,25 @@ def test_setup_cell_says_what_to_do_where_the_course_is_not(tmp_path, monkeypatc
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(SystemExit, match="warpwise.zip"):
         exec(FIND_COURSE, {})  # noqa: S102 - our own text
+
+
+@pytest.mark.parametrize(
+    "driver, group", [(None, ""), ((12, 4), ",gpu12"), ((13, 0), ",gpu")], ids=["no GPU", "Colab's T4", "newer"]
+)
+def test_setup_cell_installs_what_the_driver_takes(tmp_path, monkeypatch, driver, group):
+    import importlib.util
+    import subprocess
+    import sys
+
+    import course
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(course, "cuda_driver", lambda: driver)
+    started = []
+    monkeypatch.setattr(subprocess, "run", lambda words, check: started.append(words))
+    (tmp_path / "warpwise.zip").touch()
+    exec(FIND_COURSE, {})  # noqa: S102 - our own text
+    assert [words[1:4] for words in started] == [["-m", "zipfile", "-e"], ["-m", "pip", "install"]]
+    assert started[1][-1] == f"./warpwise[simt,learn,jupyter{group}]"

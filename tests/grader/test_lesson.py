@@ -19,7 +19,9 @@ def row_with(kind):
 
 
 def test_package_loads_nothing_heavy_by_itself():
-    script = "import sys, grader; heavy = {'altair', 'marimo', 'numpy', 'rich'} & set(sys.modules); assert not heavy, heavy"
+    script = (
+        "import sys, grader; heavy = {'altair', 'marimo', 'numpy', 'rich'} & set(sys.modules); assert not heavy, heavy"
+    )
     subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=True)
 
 
@@ -46,6 +48,28 @@ def test_answer_of_any_kind_is_a_verdict_and_never_an_exception(kind, answer):
     checked = check(row_with(kind).id, answer)
     assert not checked.passed
     assert checked.report.verdict != "internal_error", checked.report.message
+
+
+def test_jupyter_shows_the_card_alone(monkeypatch):
+    """rich would put its own output into a cell where it finds IPython's."""
+    shown = []
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    monkeypatch.setattr("rich.jupyter.display", lambda *words: shown.append(words))
+    assert "has no answer yet" in repr(predict(row_with(ValueAnswer).id, {"answers": {}})) and not shown
+
+
+def test_under_nbgraders_validation_a_miss_is_an_error_and_a_pass_is_silent(monkeypatch, capsys):
+    missed = predict(row_with(ValueAnswer).id, {"answers": {}})
+    with pytest.raises(NotImplementedError):
+        missed._ipython_display_()
+    monkeypatch.setenv("NBGRADER_VALIDATING", "1")
+    missed._ipython_display_()
+    assert "has no answer yet" in capsys.readouterr().err
+    from grader.lesson import Checked
+
+    monkeypatch.setattr(Checked, "passed", True)
+    missed._ipython_display_()
+    assert capsys.readouterr() == ("", "")
 
 
 def test_unknown_exercise_is_the_lessons_mistake():

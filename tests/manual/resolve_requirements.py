@@ -25,8 +25,8 @@ ROOT = Path(__file__).resolve().parents[2]
 REQUIREMENTS = ROOT / "requirements.txt"
 PYPROJECT = ROOT / "pyproject.toml"
 BROUGHT_ALONG = "# brought along"
-GROUPS = ("learn", "simt", "gpu", "gpu12", "class", "test")
-LOCKED = ("learn", "simt", "gpu", "class")
+GROUPS = ("learn", "simt", "gpu", "gpu12", "class", "jupyter", "test")
+LOCKED = ("learn", "simt", "gpu", "class", "jupyter")
 PYTHONS = ("3.11", "3.13")
 
 # pip takes `--platform` for wheel tags but evaluates markers for the machine it runs on; this gives it the target's.
