@@ -12,12 +12,14 @@ import ctypes
 import json
 import os
 import sys
+from collections.abc import Callable
 from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_void_p
 
 SIMT_PARENT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, SIMT_PARENT)
 
 from simt.sandbox import Limits, Message, confine, extend_cpu_limit, serve  # noqa: E402
+from simt.sandbox_fork import serve_forks  # noqa: E402
 
 WARM_UP = b'extern "C" __global__ void warm_up(float* x) { x[threadIdx.x] *= 2.0f; }'
 LOG_HEAD, LOG_TAIL = 64 * 1024, 256 * 1024  # errors come first, the assembler's resource lines last
@@ -96,16 +98,32 @@ def _answer(code: int, names: dict[str, str], log: bytes, ptx: bytes, cubin: byt
 
 
 def main() -> None:
-    """Serves jobs as the JSON in argv[1] says: library, builtins, limits, readable folders."""
+    """Serves jobs as the JSON in argv[1] says: library, builtins, limits, readable folders.
+
+    Without limits it is a fork server: each fork is told its own, and finds the compiler loaded.
+    """
     setup = json.loads(sys.argv[1])
+    if "limits" in setup:
+        _serve(setup, lambda: _loaded(setup))
+    else:
+        nvrtc = _loaded(setup)
+        serve_forks(lambda own: _serve(own, lambda: nvrtc))
+
+
+def _loaded(setup: dict) -> Nvrtc:
+    """The compiler with its second library loaded and its tables filled, while files are still within reach."""
+    nvrtc = Nvrtc(setup["library"], setup["builtins"])
+    nvrtc.compile(WARM_UP, "warm_up.cu", ["-arch=sm_80", "-lineinfo"], [])
+    return nvrtc
+
+
+def _serve(setup: dict, load: Callable[[], Nvrtc]) -> None:
     limits = Limits(**setup["limits"])
     nvrtc: Nvrtc
 
     def hello() -> Message:
         nonlocal nvrtc
-        nvrtc = Nvrtc(setup["library"], setup["builtins"])
-        # Loads the second library and fills NVRTC's tables while files are still within reach.
-        nvrtc.compile(WARM_UP, "warm_up.cu", ["-arch=sm_80", "-lineinfo"], [])
+        nvrtc = load()
         applied = confine(limits, setup["readable"])
         return (json.dumps({"version": nvrtc.version(), "layers": applied}).encode(),)
 

@@ -15,10 +15,12 @@ import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from enum import Enum
+from functools import cache
 from pathlib import Path
 
 from simt.nvrtc_toolkit import Toolkit
 from simt.sandbox import Child, ChildDied, ChildTimeout, Limits, Message
+from simt.sandbox_fork import ForkServer, NoForkServer
 
 __all__ = ["Job", "Reply", "Stop", "Stopped", "WarmServer", "compile_fresh", "confinement", "one_submission"]
 
@@ -98,7 +100,7 @@ class _Submission:
         try:
             if self._child is None or not self._child.alive or toolkit != self._toolkit:
                 self.close()
-                self._child, _ = _start(toolkit, self._limits, ())
+                self._child = _begin(toolkit, self._limits, ())
                 self._toolkit = toolkit
             return _ask(self._child, job)
         except (ChildDied, ChildTimeout) as error:
@@ -132,7 +134,7 @@ def compile_fresh(job: Job, toolkit: Toolkit, limits: Limits, readable: Sequence
         return submission.compile(job, toolkit)
     child = None
     try:
-        child, _ = _start(toolkit, limits, readable)
+        child = _begin(toolkit, limits, readable)
         return _ask(child, job)
     except (ChildDied, ChildTimeout) as error:
         return _stopped(error)
@@ -204,14 +206,37 @@ def confinement(toolkit: Toolkit) -> tuple[str, ...]:
 
 def _start(toolkit: Toolkit, limits: Limits, readable: Sequence[Path]) -> tuple[Child, Message]:
     """A process that is ready for jobs, and what it said of itself."""
+    return _greeted(Child(_command(_libraries(toolkit) | _fences(toolkit, limits, readable)), limits))
+
+
+def _begin(toolkit: Toolkit, limits: Limits, readable: Sequence[Path]) -> Child:
+    """A process for one submission, which has the compiler loaded when it begins; a started one where none can be forked."""
+    try:
+        child = _fork_server(toolkit).child(_fences(toolkit, limits, readable), limits)
+    except NoForkServer:
+        return _start(toolkit, limits, readable)[0]
+    return _greeted(child)[0]
+
+
+@cache
+def _fork_server(toolkit: Toolkit) -> ForkServer:
+    return ForkServer(_command(_libraries(toolkit)), START_SECONDS)
+
+
+def _libraries(toolkit: Toolkit) -> dict[str, object]:
+    return {"library": str(toolkit.library), "builtins": str(toolkit.builtins) if toolkit.builtins else None}
+
+
+def _fences(toolkit: Toolkit, limits: Limits, readable: Sequence[Path]) -> dict[str, object]:
     folders = (*toolkit.include_dirs, toolkit.library.parent, *readable)
-    setup = {
-        "library": str(toolkit.library),
-        "builtins": str(toolkit.builtins) if toolkit.builtins else None,
-        "limits": asdict(limits),
-        "readable": [str(folder) for folder in folders],
-    }
-    child = Child([sys.executable, "-I", "-S", str(CHILD), json.dumps(setup)], limits)
+    return {"limits": asdict(limits), "readable": [str(folder) for folder in folders]}
+
+
+def _command(setup: dict[str, object]) -> list[str]:
+    return [sys.executable, "-I", "-S", str(CHILD), json.dumps(setup)]
+
+
+def _greeted(child: Child) -> tuple[Child, Message]:
     try:
         return child, child.wait(START_SECONDS)
     except BaseException:

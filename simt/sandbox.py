@@ -25,7 +25,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import IO
+from typing import IO, Protocol
 
 __all__ = ["Child", "ChildDied", "ChildTimeout", "Layer", "Limits", "confine", "extend_cpu_limit", "layers", "serve"]
 
@@ -171,6 +171,21 @@ def extend_cpu_limit(limits: Limits) -> None:
         signal.setitimer(signal.ITIMER_PROF, limits.cpu_seconds)
 
 
+class Process(Protocol):
+    """What a `Child` needs of a process: the part of `subprocess.Popen` that others can have, too."""
+
+    pid: int
+    stdin: IO[bytes] | None
+    stdout: IO[bytes] | None
+    stderr: IO[bytes] | None
+
+    def poll(self) -> int | None: ...
+
+    def wait(self, timeout: float | None = None) -> int: ...
+
+    def kill(self) -> None: ...
+
+
 class Child:
     """A child process that answers one message at a time.
 
@@ -180,18 +195,19 @@ class Child:
 
     def __init__(self, command: Sequence[str], limits: Limits, environment: Mapping[str, str] | None = None):
         """Starts `command` with no more environment than is given; its standard input and output carry messages."""
+        self._begin(_started(command, environment), limits)
+
+    @classmethod
+    def of(cls, process: Process, limits: Limits) -> Child:
+        """The child that `process` is, which somebody else started in a session of its own."""
+        child = cls.__new__(cls)
+        child._begin(process, limits)
+        return child
+
+    def _begin(self, process: Process, limits: Limits) -> None:
         self.limits = limits
         self._owner = os.getpid()
-        self._process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd=os.path.abspath(os.sep),
-            env=_environment() | dict(environment or {}),
-            start_new_session=os.name == "posix",
-            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
-        )
+        self._process = process
         self._answers: queue.SimpleQueue[Message | str] = queue.SimpleQueue()
         self._wanted = threading.Semaphore(0)
         self._most_bytes = limits.message_bytes
@@ -282,6 +298,19 @@ class Child:
         with contextlib.suppress(OSError, ValueError):
             self._process.stdin.close()  # type: ignore[union-attr]
         return self._process.wait()
+
+
+def _started(command: Sequence[str], environment: Mapping[str, str] | None) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=os.path.abspath(os.sep),
+        env=_environment() | dict(environment or {}),
+        start_new_session=os.name == "posix",
+        creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+    )
 
 
 def _environment() -> dict[str, str]:

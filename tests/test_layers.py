@@ -18,7 +18,7 @@ LAYERS = tuple(
         {"simt": "engine"},
         {"simt": "codegen"},
         {"simt": "nvrtc model"},
-        {"simt": "program runner suppress"},
+        {"simt": "program runner suppress rehearsal"},
         {"simt": "cli sarif __main__ __init__", "grader": "model version"},
         {
             "grader": "exercises packs thresholds notebook answers values policy ptx_policy compile worker devices preparing"

@@ -13,7 +13,10 @@ from pathlib import Path
 
 
 def main() -> None:
-    """Serves until the parent goes away. The one argument is JSON: device, limits, root."""
+    """Serves until the parent goes away. The one argument is JSON: root, cache, and a worker's device and limits.
+
+    Without a device it is a fork server: each fork is told which worker it is, and finds everything loaded.
+    """
     gc.disable()  # while modules load, which only makes what stays
     setup = json.loads(sys.argv[1])
     sys.path.insert(0, setup["root"])
@@ -21,6 +24,18 @@ def main() -> None:
     os.environ["WARPWISE_CACHE"] = setup["cache"]
     # NumPy's own threads are of no use to a launch and cost more to start than NumPy takes to load.
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
+    if "device" in setup:
+        _work(setup)
+    else:
+        from simt.rehearsal import rehearse
+        from simt.sandbox_fork import serve_forks
+
+        _load_everything("simulator")
+        rehearse()
+        serve_forks(_work)
+
+
+def _work(setup: dict) -> None:
     from simt.sandbox import serve
 
     worker = _Worker(setup)

@@ -9,12 +9,10 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
-import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -23,12 +21,11 @@ from grader.devices.base import CASE_BUDGET, Device, DeviceLost, DeviceMissing
 from grader.devices.checked import Checked
 from grader.model import Compiled, RunResult, TimedKernel, Timing, TimingPair, TimingPlan
 from grader.worker.cpus import cpu_slots
-from grader.worker.starting import environment_for, why_not_started
+from grader.worker.starting import START_SECONDS, Start, forked, spawned, why_not_started
 from grader.worker.wire import Launch, WireProblem, pack_launch, unpack_failure, unpack_result, unpack_trace
 from simt.cpus import available_cpus
 from simt.events import Argument, Budget
 from simt.launch import LaunchConfig
-from simt.nvrtc_cache import cache_folder
 from simt.sandbox import MIB, Child, ChildDied, ChildTimeout, Limits, layers
 
 if TYPE_CHECKING:
@@ -37,9 +34,6 @@ if TYPE_CHECKING:
 __all__ = ["WorkerDevice", "WorkerFailed", "fresh_device", "limits_for", "say_what_is_lacking", "warm_device"]
 
 LOG = logging.getLogger(__name__)
-CHILD = Path(__file__).with_name("child.py")
-ROOT = CHILD.parents[2]
-START_SECONDS = 120.0  # a cold disk beside twenty others; a warm one starts in half a second
 SPARE_SECONDS = 12.0  # for translation and for waiting behind others, beyond the budget's seconds
 TIMING_SECONDS = 60.0
 GIB = 1 << 30
@@ -78,13 +72,14 @@ class WorkerDevice:
 
     Args:
         device: name of the device in the child.
+        start: starts the child, as `spawned` does.
 
     Raises:
         DeviceMissing: when first used, where this machine has no such device.
     """
 
-    def __init__(self, device: str):
-        self._chosen = device
+    def __init__(self, device: str, start: Start = spawned):
+        self._chosen, self._start_child = device, start
         self._limits = limits_for(device)
         self._lock = threading.RLock()
         self._child: Child | None = None
@@ -219,14 +214,7 @@ class WorkerDevice:
             return self._facts
 
     def _start(self) -> None:
-        setup = {
-            "device": self._chosen,
-            "limits": asdict(self._limits),
-            "root": str(ROOT),
-            "cache": str(cache_folder()),
-        }
-        command = [sys.executable, "-I", str(CHILD), json.dumps(setup)]
-        child = Child(command, self._limits, environment_for(self._chosen))
+        child = self._start_child(self._chosen, self._limits)
         try:
             self._facts = json.loads(child.wait(START_SECONDS)[0])
         except ChildTimeout:
@@ -292,7 +280,7 @@ def fresh_device(name: str | None = None) -> Iterator[Device]:
 
     say_what_is_lacking()
     chosen = check_name(name)
-    workers = [WorkerDevice(device) for device in dict.fromkeys((chosen, DEFAULT))]
+    workers = [WorkerDevice(device, forked) for device in dict.fromkeys((chosen, DEFAULT))]
     try:
         yield workers[0] if chosen == DEFAULT else Checked(_guarded(workers[0], chosen), workers[1])
     finally:

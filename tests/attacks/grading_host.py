@@ -105,9 +105,11 @@ def _left(folder: Path) -> dict[str, set[str]]:
     }
 
 
-def _children() -> list[str]:
-    tasks = Path("/proc/self/task")
-    return [pid for task in tasks.iterdir() for pid in (task / "children").read_text().split()]
+def _children(process: str = "self") -> list[str]:
+    """Every process that this one started, and those that they did: a fork server's are among the latter."""
+    tasks = Path(f"/proc/{process}/task")
+    own = [pid for task in tasks.iterdir() for pid in (task / "children").read_text().split()]
+    return [*own, *(pid for child in own for pid in _children(child))]
 
 
 def _resident_kib() -> int:

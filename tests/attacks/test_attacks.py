@@ -9,34 +9,29 @@ import pytest
 from grader.hidden import NO_SEEDS
 from grader.model import Verdict
 from grader.pipeline import grade
-from grader.worker.host import WorkerDevice
+from grader.worker.host import fresh_device
 from tests.attacks.table import ATTACKS, BOMBS, HERE
 
 QUICK = sorted(ATTACKS.keys() - BOMBS)
 
 
-@pytest.fixture(scope="module")
-def device():
-    worker = WorkerDevice("simulator")
-    yield worker
-    worker.close()
-
-
-def report_of(attack, device, fresh=False):
-    return grade(attack.submission(), attack.exercise, device, fresh=fresh, hidden=NO_SEEDS)
+def report_of(attack):
+    """As a class is graded: a jailed compile process and a jailed worker of this submission's own."""
+    with fresh_device() as device:
+        return grade(attack.submission(), attack.exercise, device, fresh=True, hidden=NO_SEEDS)
 
 
 @pytest.mark.parametrize("name", QUICK)
-def test_attack_gets_its_verdict(name, device):
-    report = report_of(ATTACKS[name], device)
+def test_attack_gets_its_verdict(name):
+    report = report_of(ATTACKS[name])
     assert str(report.verdict) in ATTACKS[name].verdicts, (report.message, report.diagnostics)
     assert report.verdict is Verdict.PASS or report.score == 0
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("name", sorted(BOMBS))
-def test_bomb_ends_at_a_limit(name, device):
-    report = report_of(ATTACKS[name], device, fresh=True)
+def test_bomb_ends_at_a_limit(name):
+    report = report_of(ATTACKS[name])
     assert str(report.verdict) in ATTACKS[name].verdicts, (report.message, report.diagnostics)
 
 

@@ -157,7 +157,7 @@ def liar(tmp_path, monkeypatch):
 
     def start(how):
         (tmp_path / "liar.py").write_text(LIAR.replace("HOW", how))
-        monkeypatch.setattr("grader.worker.host.CHILD", tmp_path / "liar.py")
+        monkeypatch.setattr("grader.worker.starting.CHILD", tmp_path / "liar.py")
         return WorkerDevice("simulator")
 
     return start

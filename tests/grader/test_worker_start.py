@@ -10,8 +10,8 @@ from grader.model import Compiled, Resources, Verdict
 from grader.pipeline import grade
 from grader.running import lost_finding
 from grader.timing.lock import lock_path
-from grader.worker.host import ROOT, WorkerDevice
-from grader.worker.starting import GPU_ENVIRONMENT, environment_for
+from grader.worker.host import WorkerDevice
+from grader.worker.starting import GPU_ENVIRONMENT, ROOT, environment_for
 from tests.attacks.table import ATTACKS
 
 # A worker's process without a device: it says what it sees of the environment and for which GPU it would hold the lock.
@@ -34,7 +34,7 @@ def started_as(tmp_path, monkeypatch):
 
     def begin(script, device="simulator"):
         (tmp_path / "child.py").write_text(script)
-        monkeypatch.setattr("grader.worker.host.CHILD", tmp_path / "child.py")
+        monkeypatch.setattr("grader.worker.starting.CHILD", tmp_path / "child.py")
         workers.append(WorkerDevice(device))
         return workers[-1]
 

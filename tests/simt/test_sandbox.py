@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from simt import sandbox_linux
 from simt.sandbox import MIB, Child, ChildDied, ChildTimeout, Limits, layers, read_message, write_message
+from simt.sandbox_fork import ForkServer
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -24,11 +25,16 @@ CHILD = """
 import json, os, sys
 sys.path.insert(0, sys.argv[1])
 from simt.sandbox import Limits, confine, serve
-limits, readable = json.loads(sys.argv[2])
+from simt.sandbox_fork import serve_forks
 
-def hello():
-    print("this is no answer")
-    return (json.dumps([os.getpid(), confine(Limits(**limits), readable)]).encode(),)
+def begin(setup):
+    limits, readable = setup
+
+    def hello():
+        print("this is no answer")
+        return (json.dumps([os.getpid(), confine(Limits(**limits), readable)]).encode(),)
+
+    serve(answer, hello)
 
 def answer(message):
     scope = {}
@@ -38,7 +44,10 @@ def answer(message):
     except BaseException as error:
         return (type(error).__name__.encode(),)
 
-serve(answer, hello)
+if len(sys.argv) > 2:
+    begin(json.loads(sys.argv[2]))
+else:
+    serve_forks(begin)
 """
 
 
@@ -49,16 +58,29 @@ def fields(limits):
     return {name: getattr(limits, name) for name in limits.__slots__}
 
 
+FORK_SERVER = [sys.executable, "-I", "-S", "-c", CHILD, str(ROOT)]
+
+
 def command(limits, readable=None):
-    return [sys.executable, "-I", "-S", "-c", CHILD, str(ROOT), json.dumps([fields(limits), readable])]
+    return [*FORK_SERVER, json.dumps([fields(limits), readable])]
 
 
-@pytest.fixture
-def start():
+@pytest.fixture(scope="module")
+def fork_server():
+    server = ForkServer(FORK_SERVER, 60)
+    yield server
+    server.close()
+
+
+@pytest.fixture(params=["spawned", *(["forked"] if sys.platform == "linux" else [])])
+def start(request):
+    """Starts a child, on its own and as a fork: what holds for one holds for the other."""
+    server = request.getfixturevalue("fork_server") if request.param == "forked" else None
     children = []
 
     def begin(limits=USUAL, readable=None):
-        child = Child(command(limits, readable), limits)
+        setup = [fields(limits), readable]
+        child = server.child(setup, limits) if server else Child(command(limits, readable), limits)
         children.append(child)
         pid, applied = json.loads(child.wait(60)[0])
         child.pid, child.applied = pid, applied
