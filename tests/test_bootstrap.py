@@ -1,4 +1,4 @@
-"""course.py and course_update.py: set-up from nothing, once; what they say when they can't.
+"""course.py, course_install.py and course_update.py: set-up from nothing, once; what they say when they can't.
 
 The set-up runs for real, in a folder of its own, with tiny wheels from a local folder in the place of the index.
 """
@@ -19,9 +19,10 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import course
+import course_install
 
 ROOT = Path(__file__).resolve().parents[1]
-SCRIPTS = ("course.py", "course_update.py")
+SCRIPTS = ("course.py", "course_install.py", "course_update.py")
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 GROUPS = {name: [Requirement(r) for r in rows] for name, rows in PYPROJECT["project"]["optional-dependencies"].items()}
 PINS = [
@@ -158,7 +159,7 @@ def test_full_disk_is_said_before_anything_is_downloaded(tmp_path):
     ],
 )
 def test_pip_failure_is_put_in_words(log, words, no_wheel):
-    reason, is_missing = course.diagnose(log)
+    reason, is_missing = course_install.diagnose(log)
     assert words in reason and is_missing is no_wheel
 
 
@@ -175,7 +176,7 @@ def test_script_parses_under_an_old_python_and_imports_only_the_standard_library
     tree = ast.parse((ROOT / name).read_text(encoding="utf-8"), feature_version=(3, 6))
     names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
     names |= {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    assert names <= sys.stdlib_module_names
+    assert names - {"course_install"} <= sys.stdlib_module_names
 
 
 def test_unknown_lesson_lists_those_there_are(installed):

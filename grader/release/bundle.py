@@ -15,7 +15,9 @@ __all__ = ["MANIFEST", "BundleProblem", "bundled_files", "write_bundle"]
 
 MANIFEST = "MANIFEST.json"
 FOLDERS = ("assets", "grader", "lessons", "simt")
-FILES = ("course.py", "course_update.py", "requirements.txt", "pyproject.toml", "README.md", "LICENSE")
+FILES = (
+    "course.py", "course_install.py", "course_update.py", "requirements.txt", "pyproject.toml", "README.md", "LICENSE",
+)  # fmt: skip
 _NEVER = {"__pycache__", "__marimo__", ".ipynb_checkpoints"}
 # Zip files store local time; one fixed time makes equal contents equal bytes.
 _WHEN = (1980, 1, 1, 0, 0, 0)
