@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace, out: Output) -> Status:
     if arguments.student:
         rows = tuple(row for row in book.rows if row.student == arguments.student)
         if not rows:
-            raise Refusal(f"there is no student {arguments.student!r} in {arguments.db}")
+            raise Refusal(f"there is no student {arguments.student!r} in this class")
         book = replace(book, rows=rows)
     target = Path(arguments.file)
     part = target.with_name(target.name + ".part")

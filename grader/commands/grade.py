@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grader.commands.status import Refusal, Status
-from grader.commands.storing import add_store_options, book_of, opened_store
+from grader.commands.storing import add_store_options, book_of, opened_store, refusing
 from grader.console import Output
 from grader.model import Verdict
 
@@ -48,10 +48,11 @@ def _positive(text: str) -> int:
 
 def run(arguments: argparse.Namespace, out: Output) -> Status:
     """Grades what has no verdict yet; prints a line for each result, then the failures by name."""
-    with opened_store(arguments.db) as store:
+    with refusing():
         collected, class_file = _collected(arguments)
-        if arguments.dry_run:
-            return _dry_run(arguments, store, collected, class_file, out)
+    if arguments.dry_run:
+        return _dry_run(arguments, collected, class_file, out)
+    with opened_store(arguments.db, make=True) as store:
         plan, n_lost = _grade(arguments, store, collected, class_file, out)
         book = book_of(store)
     students = set(collected.students)
@@ -206,17 +207,20 @@ def _short(message: str) -> str:
     return first if len(first) <= 100 else first[:97] + "..."
 
 
-def _dry_run(arguments: argparse.Namespace, store: SqlStore, collected: Collected, class_file, out: Output) -> Status:
+def _dry_run(arguments: argparse.Namespace, collected: Collected, class_file, out: Output) -> Status:
     """Grades into a copy of the store, compares both gradebooks, and forgets the copy."""
     import tempfile
 
     from grader.batch.changes import changes
+    from grader.stores import holds_class
 
-    before = book_of(store)
-    with tempfile.TemporaryDirectory(prefix="warpwise-") as scratch, opened_store(f"{scratch}/copy.db") as copy:
-        store.copy_to(copy)
-        _, n_lost = _grade(arguments, copy, collected, class_file, out)
-        after = book_of(copy)
+    with tempfile.TemporaryDirectory(prefix="warpwise-") as scratch, refusing():
+        url = arguments.db if holds_class(arguments.db) else f"{scratch}/none.db"
+        with opened_store(url, make=True) as store, opened_store(f"{scratch}/copy.db", make=True) as copy:
+            before = book_of(store)
+            store.copy_to(copy)
+            _, n_lost = _grade(arguments, copy, collected, class_file, out)
+            after = book_of(copy)
     found = list(changes(before, after))
     for change in found:
         out.emit({

@@ -19,12 +19,20 @@ def add(commands: argparse._SubParsersAction) -> None:
     parser.add_argument("--check", action="store_true", help="write nothing; fail where something differs")
     parser.add_argument("--bundle", metavar="FILE.zip", help="also write what students get")
     parser.add_argument("--db", metavar="URL", help="also freeze in a class's store what each exercise asks for today")
-    parser.add_argument("--key", metavar="FILE", help="the key that opens the bundle's references; FILE.zip.key by default")
-    parser.add_argument("--opens", metavar="DATE", help="a day from which they open without the key, such as 2026-12-24")
-    parser.add_argument("--merge", nargs=2, metavar=("OLD.py", "NEW.py"), help="the new lesson with the old one's answers")
+    parser.add_argument(
+        "--key", metavar="FILE", help="the key that opens the bundle's references; FILE.zip.key by default"
+    )
+    parser.add_argument(
+        "--opens", metavar="DATE", help="a day from which they open without the key, such as 2026-12-24"
+    )
+    parser.add_argument(
+        "--merge", nargs=2, metavar=("OLD.py", "NEW.py"), help="the new lesson with the old one's answers"
+    )
     parser.add_argument("--out", metavar="FILE", help="where the merged lesson goes")
     parser.add_argument(
-        "--starters", metavar="OLD.json", help="starters.json of the release that OLD.py began with; this copy's by default"
+        "--starters",
+        metavar="OLD.json",
+        help="starters.json of the release that OLD.py began with; this copy's by default",
     )
     parser.add_argument("--json", action="store_true", help="one JSON object a line on standard output")
     parser.set_defaults(run=run)
@@ -71,11 +79,11 @@ def _freeze(url: str, out: Output) -> None:
     from grader.batch.course import class_of_store, freeze_today
     from grader.commands.storing import opened_store
 
-    with opened_store(url) as store:
+    with opened_store(url, make=True) as store:
         changed = freeze_today(store, class_of_store(store))
     for exercise_id in changed:
         out.emit({"exercise_id": exercise_id, "what": "frozen"})
-    out.say(f"{url}: the thresholds of {len(changed)} exercises are new; `grade --dry-run` says whose score that changes")
+    out.say(f"the thresholds of {len(changed)} exercises are new; `grade --dry-run` says whose score that changes")
 
 
 def _bundle(arguments: argparse.Namespace, out: Output) -> Status:
@@ -91,11 +99,20 @@ def _bundle(arguments: argparse.Namespace, out: Output) -> Status:
         names = write_bundle(course_folder(), target, {LOCKED: shut.encode()})
     except (WrongKey, BundleProblem) as problem:
         raise Refusal(str(problem), "nothing was written") from problem
-    out.emit({"bundle": str(target), "files": len(names), "key": str(key_file), "opens": opens.isoformat() if opens else None})
+    out.emit(
+        {
+            "bundle": str(target),
+            "files": len(names),
+            "key": str(key_file),
+            "opens": opens.isoformat() if opens else None,
+        }
+    )
     out.say(f"{target}: {len(names)} files, {target.stat().st_size / 1e6:.1f} MB")
     out.say(f"{key_file} opens its references: keep it to yourself until `solution ID --key KEY` may show them")
     if opens:
-        out.say(f"from {opens.isoformat()} on they open by themselves; until then only a promise keeps them shut, no lock")
+        out.say(
+            f"from {opens.isoformat()} on they open by themselves; until then only a promise keeps them shut, no lock"
+        )
     return Status.PASSED
 
 
@@ -132,7 +149,9 @@ def _starters(path: str | None) -> dict[str, dict[str, str]]:
     try:
         return json.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise Refusal(f"{path} cannot be read: {error}", "give the old release's grader/assets/starters.json") from error
+        raise Refusal(
+            f"{path} cannot be read: {error}", "give the old release's grader/assets/starters.json"
+        ) from error
 
 
 def _merge(old: Path, new: Path, target: Path, starters: dict[str, dict[str, str]], out: Output) -> Status:
@@ -142,10 +161,14 @@ def _merge(old: Path, new: Path, target: Path, starters: dict[str, dict[str, str
     try:
         merged = merge(read_lesson(old), read_lesson(new), starters)
     except (LessonProblem, ValueError) as error:
-        raise Refusal(f"nothing was written: {error}", "both files stay as they are; copy your answers by hand") from error
+        raise Refusal(
+            f"nothing was written: {error}", "both files stay as they are; copy your answers by hand"
+        ) from error
     write_lesson(target, merged.text)
     out.emit({"file": str(target), "carried": list(merged.carried), "kept_aside": list(merged.kept_aside)})
-    out.say(f"{target}: the new lesson with your answers to {', '.join(merged.carried) or 'nothing (none had been changed)'}")
+    out.say(
+        f"{target}: the new lesson with your answers to {', '.join(merged.carried) or 'nothing (none had been changed)'}"
+    )
     if merged.kept_aside:
         out.say(f"at its end, since the new lesson no longer asks for them: {', '.join(merged.kept_aside)}")
     return Status.PASSED

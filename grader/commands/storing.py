@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from grader.gradebook import Gradebook
     from grader.stores.sql_store import SqlStore
 
-__all__ = ["add_store_options", "book_of", "opened_store"]
+__all__ = ["add_store_options", "book_of", "opened_store", "refusing"]
 
 
 def add_store_options(parser: argparse.ArgumentParser) -> None:
@@ -25,13 +25,13 @@ def add_store_options(parser: argparse.ArgumentParser) -> None:
 
 
 @contextmanager
-def opened_store(url: str) -> Iterator[SqlStore]:
-    """The store, closed with the block; what is wrong with it, or with the class in it, is a refusal."""
+def refusing() -> Iterator[None]:
+    """What is wrong with a store, or with the class in it, as a refusal."""
     try:
         from grader.class_file import ClassProblem
         from grader.hidden import SeedsProblem
         from grader.packs import PackProblem
-        from grader.stores import StoreProblem, open_store
+        from grader.stores import StoreProblem
     except ModuleNotFoundError as missing:
         raise Refusal(
             f"a store needs the package {missing.name}",
@@ -39,12 +39,21 @@ def opened_store(url: str) -> Iterator[SqlStore]:
             Status.NOT_SUPPORTED,
         ) from missing
     try:
-        with open_store(url) as store:
-            yield store
+        yield
     except (ClassProblem, PackProblem, SeedsProblem) as problem:
         raise Refusal(str(problem), "mend the file that it names and run the command again") from problem
     except StoreProblem as problem:
-        raise Refusal(str(problem), "give --db sqlite:///FILE or --db postgresql://USER@HOST/NAME") from problem
+        raise Refusal(str(problem), problem.help, Status.INTERNAL if problem.in_use else Status.USAGE) from problem
+
+
+@contextmanager
+def opened_store(url: str, *, make: bool = False) -> Iterator[SqlStore]:
+    """The store, closed with the block; without `make` a class has to be in it already."""
+    with refusing():
+        from grader.stores import open_store
+
+        with open_store(url, make=make) as store:
+            yield store
 
 
 def book_of(store: SqlStore) -> Gradebook:

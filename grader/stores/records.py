@@ -7,11 +7,22 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-__all__ = ["Grading", "Mark", "Result", "StoreProblem", "StoredHandIn"]
+__all__ = ["Grading", "Mark", "Result", "StoreMissing", "StoreProblem", "StoredHandIn"]
 
 
 class StoreProblem(RuntimeError):
-    """A store that cannot be opened or used."""
+    """A store that cannot be opened or used: why, and what to do.
+
+    `in_use` tells one that failed after it was opened: a full disk, a server that went away.
+    """
+
+    def __init__(self, message: str, help: str, *, in_use: bool = False):
+        super().__init__(message)
+        self.help, self.in_use = help, in_use
+
+
+class StoreMissing(StoreProblem):
+    """No class is kept there."""
 
 
 @dataclass(frozen=True, slots=True)

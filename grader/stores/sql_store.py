@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
@@ -14,31 +12,33 @@ from sqlalchemy.dialects import postgresql, sqlite
 from grader.collecting import HandIn, Student
 from grader.stores import sql_tables as tables
 from grader.stores.records import Grading, Mark, Result, StoredHandIn, StoreProblem
+from grader.stores.sql_engine import Access, open_engine, transaction
 from grader.stores.sql_schema import migrate
 
 __all__ = ["SqlStore"]
 
-BUSY_SECONDS = 60.0  # how long SQLite waits for another writer
 MOST_NAMES = 500  # in one IN (…): SQLite takes 999 variables in old builds
 
 
 class SqlStore:
     """What `grader.stores.open_store` returns."""
 
-    def __init__(self, url: str):
-        """Opens, makes or migrates the database.
+    def __init__(self, url: str, *, make: bool = True):
+        """Opens or migrates the database; makes it where `make` says so.
 
         Raises:
-            StoreProblem: it cannot be reached, or a newer release made it.
+            StoreProblem: it cannot be reached, a newer release made it, or it is not there.
         """
-        self.url = _full_url(url)
         try:
-            self._engine = sa.create_engine(self.url, **_options(self.url))
-            if self._engine.dialect.name == "sqlite":
-                sa.event.listen(self._engine, "connect", _tune_sqlite)
-            migrate(self._engine)
-        except (sa.exc.SQLAlchemyError, ImportError) as error:
-            raise StoreProblem(f"the store {_shown(url)} cannot be opened: {_first_line(error)}") from error
+            self._engine = open_engine(url, make=make)
+            migrate(self._engine, make=make)
+        except ImportError as missing:
+            raise StoreProblem(
+                f"this store needs the package {missing.name}", "pip install -r requirements.txt"
+            ) from missing
+        except StoreProblem as problem:
+            problem.in_use = False
+            raise
 
     def close(self) -> None:
         """Ends all connections."""
@@ -88,7 +88,7 @@ class SqlStore:
 
     def hand_ins(self) -> list[StoredHandIn]:
         """All of them, by student; the newest of a student last."""
-        with self._engine.connect() as connection:
+        with self._reading() as connection:
             return self._hand_ins(connection)
 
     def _hand_ins(self, connection: sa.Connection) -> list[StoredHandIn]:
@@ -104,7 +104,7 @@ class SqlStore:
 
     def students(self) -> dict[str, Student]:
         """Everyone, by id, sorted."""
-        with self._engine.connect() as connection:
+        with self._reading() as connection:
             return self._students(connection)
 
     def _students(self, connection: sa.Connection) -> dict[str, Student]:
@@ -117,7 +117,7 @@ class SqlStore:
         Raises:
             LookupError: there are none.
         """
-        with self._engine.connect() as connection:
+        with self._reading() as connection:
             data = connection.execute(sa.select(tables.blob.c.data).where(tables.blob.c.digest == digest)).scalar()
         if data is None:
             raise LookupError(f"nothing with the digest {digest} is kept")
@@ -125,12 +125,12 @@ class SqlStore:
 
     def blobs(self) -> int:
         """How many different contents are kept."""
-        with self._engine.connect() as connection:
+        with self._reading() as connection:
             return connection.execute(sa.select(sa.func.count()).select_from(tables.blob)).scalar_one()
 
     def copy_to(self, other: SqlStore) -> None:
         """Puts every row into the empty store `other`."""
-        with self._engine.connect() as source, other._writing() as target:
+        with self._reading() as source, other._writing() as target:
             for table in tables.METADATA.sorted_tables:
                 rows = [dict(row) for row in source.execute(sa.select(table)).mappings()]
                 if rows:
@@ -141,7 +141,7 @@ class SqlStore:
     def readings(self, reader: str) -> dict[tuple[str, str], dict]:
         """(blob, file) → what this reader found in it."""
         table = tables.reading
-        with self._engine.connect() as connection:
+        with self._reading() as connection:
             rows = connection.execute(
                 sa.select(table.c.blob, table.c.file, table.c.data).where(table.c.reader == reader)
             )
@@ -194,13 +194,13 @@ class SqlStore:
 
     def final_keys(self) -> set[str]:
         """Keys of every verdict that need not be reached again."""
-        with self._engine.connect() as connection:
+        with self._reading() as connection:
             return set(connection.execute(sa.select(tables.grading.c.key).where(tables.grading.c.is_final)).scalars())
 
     def gradings(self, keys: Iterable[str]) -> dict[str, Grading]:
         """The verdicts with these keys."""
         table, wanted = tables.grading, sorted(set(keys))
-        with self._engine.connect() as connection:
+        with self._reading() as connection:
             rows = [row for part in _parts(wanted)
                     for row in connection.execute(sa.select(table).where(table.c.key.in_(part)))]  # fmt: skip
         return {row.key: Grading(*row) for row in rows}
@@ -209,19 +209,19 @@ class SqlStore:
         """Verdicts whose key or answer's digest starts with `prefix`, sorted by key."""
         table = tables.grading
         chosen = table.c.key.startswith(prefix, autoescape=True) | table.c.answer.startswith(prefix, autoescape=True)
-        with self._engine.connect() as connection:
+        with self._reading() as connection:
             rows = connection.execute(sa.select(table).where(chosen).order_by(table.c.key))
             return [Grading(*row) for row in rows]
 
     def results(self) -> list[Result]:
         """Which verdict each exercise of each hand-in got."""
-        with self._engine.connect() as connection:
+        with self._reading() as connection:
             return [Result(*row) for row in connection.execute(sa.select(tables.result))]
 
     def attempts(self) -> list[tuple[str, str, str]]:
         """(key, worker, outcome) of each time that work was done, in that order."""
         table = tables.attempt
-        with self._engine.connect() as connection:
+        with self._reading() as connection:
             rows = connection.execute(sa.select(table.c.key, table.c.worker, table.c.outcome).order_by(table.c.id))
             return [(row.key, row.worker, row.outcome) for row in rows]
 
@@ -239,12 +239,12 @@ class SqlStore:
         """Exercise → (digest, data) of the thresholds that hold."""
         join = tables.frozen.join(tables.thresholds)
         columns = (tables.frozen.c.exercise_id, tables.frozen.c.digest, tables.thresholds.c.data)
-        with self._engine.connect() as connection:
+        with self._reading() as connection:
             return {row[0]: (row[1], row[2]) for row in connection.execute(sa.select(*columns).select_from(join))}
 
     def thresholds(self, digest: str) -> dict | None:
         """Thresholds that hold or held, None for unknown ones."""
-        with self._engine.connect() as connection:
+        with self._reading() as connection:
             return connection.execute(
                 sa.select(tables.thresholds.c.data).where(tables.thresholds.c.digest == digest)
             ).scalar()
@@ -261,7 +261,7 @@ class SqlStore:
     def marks(self) -> list[Mark]:
         """Every mark given by hand, oldest first."""
         table = tables.mark
-        with self._engine.connect() as connection:
+        with self._reading() as connection:
             rows = connection.execute(sa.select(table).order_by(table.c.id))
             return [Mark(r.student, r.exercise_id, r.score, r.comment, r.author, _time(r.at)) for r in rows]
 
@@ -275,7 +275,7 @@ class SqlStore:
     def class_file(self) -> tuple[str, str]:
         """(text, folder) of the newest class.toml; empty without one."""
         table = tables.class_file
-        with self._engine.connect() as connection:
+        with self._reading() as connection:
             row = connection.execute(
                 sa.select(table.c.text, table.c.folder).order_by(table.c.id.desc()).limit(1)
             ).one_or_none()
@@ -283,13 +283,11 @@ class SqlStore:
 
     # SQL
 
-    @contextmanager
-    def _writing(self) -> Iterator[sa.Connection]:
-        try:
-            with self._engine.begin() as connection:
-                yield connection
-        except sa.exc.OperationalError as error:
-            raise StoreProblem(f"the store {_shown(self.url)} cannot be written: {_first_line(error)}") from error
+    def _reading(self) -> AbstractContextManager[sa.Connection]:
+        return transaction(self._engine, Access.READ)
+
+    def _writing(self) -> AbstractContextManager[sa.Connection]:
+        return transaction(self._engine, Access.WRITE)
 
     def _known_blobs(self, connection: sa.Connection, digests: Sequence[str]) -> set[str]:
         found: set[str] = set()
@@ -313,39 +311,6 @@ class SqlStore:
         else:
             statement = statement.on_conflict_do_nothing(index_elements=list(key))
         connection.execute(statement, rows)
-
-
-def _full_url(url: str) -> str:
-    """An SQLAlchemy URL: a plain path is a SQLite file, `postgresql://` uses psycopg."""
-    if "://" not in url:
-        return f"sqlite:///{Path(url).resolve()}"
-    scheme, _, rest = url.partition("://")
-    return f"postgresql+psycopg://{rest}" if scheme in ("postgres", "postgresql") else url
-
-
-def _options(url: str) -> dict[str, Any]:
-    scheme = url.partition("://")[0].partition("+")[0]
-    if scheme not in ("sqlite", "postgresql"):
-        raise StoreProblem(f"a store is sqlite or postgresql, not {scheme!r}")
-    return {"connect_args": {"timeout": BUSY_SECONDS}} if scheme == "sqlite" else {"pool_pre_ping": True}
-
-
-def _tune_sqlite(connection, _record) -> None:
-    """Readers don't block the writer; a killed process loses nothing that was committed."""
-    for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON"):
-        connection.execute(f"PRAGMA {pragma}")
-
-
-def _shown(url: str) -> str:
-    """The URL without its password."""
-    try:
-        return sa.engine.make_url(url).render_as_string(hide_password=True)
-    except sa.exc.ArgumentError:
-        return url
-
-
-def _first_line(error: Exception) -> str:
-    return str(getattr(error, "orig", None) or error).partition("\n")[0]
 
 
 def _iso(when: datetime) -> str:

@@ -109,6 +109,44 @@ def test_a_dry_run_names_who_would_change_and_why_and_keeps_nothing(command, fol
     assert exported(command, tmp_path) == before
 
 
+def test_a_dry_run_without_a_store_lists_everybody_and_makes_none(command, folder, quick):
+    status, rows = command("grade", folder, "--dry-run")
+    assert status == Status.PASSED
+    assert {(row["student"], row["before"]) for row in rows} == {("ann", None), ("bob", None)}
+    assert not list(folder.parent.glob("class.db*"))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("export", "--to", "csv", "out.csv"), ("statistics",), ("similar",), ("replay", "0123456"), ("mark", "a", MAP)],
+)
+def test_a_store_that_is_not_there_is_not_made_by_reading_it(command, folder, words):
+    if words[0] == "mark":
+        words = (*words, "--score", "1")
+    status, (line,) = command(*words)
+    assert status == Status.USAGE and "no store" in line["error"] and "grade" in line["help"]
+    assert not list(folder.parent.glob("*.db*"))
+
+
+def test_a_folder_without_hand_ins_makes_no_store(command, folder):
+    shutil.rmtree(folder)
+    folder.mkdir()
+    status, (line,) = command("grade", folder)
+    assert status == Status.USAGE and "no hand-in" in line["error"] and not list(folder.parent.glob("*.db*"))
+
+
+def test_a_store_that_fails_in_the_middle_is_our_failure(command, folder, quick, monkeypatch):
+    from grader.stores import StoreProblem
+    from grader.stores.sql_store import SqlStore
+
+    def full(*_):
+        raise StoreProblem("the disk is full", "make room", in_use=True)
+
+    monkeypatch.setattr(SqlStore, "add_readings", full)
+    status, (line,) = command("grade", folder)
+    assert (status, line["error"], line["help"]) == (Status.INTERNAL, "the disk is full", "make room")
+
+
 def test_a_dry_run_explains_a_new_weight(command, folder, quick):
     command("grade", folder)
     write(folder / "class.toml", f'[[assignments]]\nname = "a"\nexercises = ["{MAP}"]\n[weights]\n"{MAP}" = 4\n')

@@ -46,9 +46,21 @@ def url(request, tmp_path):
     if request.param == "sqlite":
         shutil.copy(request.getfixturevalue("empty_sqlite"), tmp_path / "class.db")
         return f"sqlite:///{tmp_path}/class.db"
-    server, run = request.getfixturevalue("postgres")
+    return new_database(*request.getfixturevalue("postgres"), EMPTY)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def bare_url(request, tmp_path):
+    """The URL of a database without a table in each kind of database."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/class.db"
+    return new_database(*request.getfixturevalue("postgres"), "template0")
+
+
+def new_database(server, run, template):
+    """The URL of a copy of the database `template`."""
     name = f"class_{next(NUMBER)}"
-    run(f"CREATE DATABASE {name} TEMPLATE {EMPTY}")
+    run(f"CREATE DATABASE {name} TEMPLATE {template}")
     return database(server, name)
 
 
