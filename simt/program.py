@@ -170,9 +170,8 @@ class Program:
         masked = kernel.seconds - before  # translated while the launch ran
         seconds = {"translate": translate + masked, "run": max(0.0, raw.seconds - masked)}
         result = _result(self, raw, refused, checks, trace, seconds)
-        if steps is None:
-            return result
-        return replace(result, warp_trace=read_steps(raw.plan, raw.launch, steps, self.kernel, self.source))
+        followed = None if steps is None else read_steps(raw.plan, raw.launch, steps, self.kernel, self.source)
+        return replace(result, warp_trace=followed)
 
     def trace(
         self, config: LaunchConfig, arguments: Sequence[Argument], *, block: tuple[int, int, int] = (0, 0, 0), warp: int = 0,

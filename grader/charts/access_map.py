@@ -35,13 +35,7 @@ def access_map(
     import altair as alt
 
     drawn = requests[:most_requests]
-    cells = [cell for row, request in enumerate(drawn) for cell in _cells(row, request)]
-    first = min((cell["sector"] for cell in cells), default=0)
-    cells = [
-        cell | {"sector": cell["sector"] - first, "end": cell["sector"] - first + 1}
-        for cell in cells
-        if cell["sector"] - first < _MOST_SECTORS
-    ]
+    cells = _from_the_first([cell for row, request in enumerate(drawn) for cell in _cells(row, request)])
     span = max((cell["end"] for cell in cells), default=1)
     used = alt.Color(
         "use:N",
@@ -99,6 +93,13 @@ def _cells(row: int, request: MemoryRequest) -> Iterator[dict[str, Any]]:
             "bytes used": used,
             "use": "every byte used" if used == SECTOR_BYTES else "part used",
         }
+
+
+def _from_the_first(cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Cells by their distance from the first sector of all, as far as they are drawn."""
+    first = min((cell["sector"] for cell in cells), default=0)
+    moved = [cell | {"sector": cell["sector"] - first, "end": cell["sector"] - first + 1} for cell in cells]
+    return [cell for cell in moved if cell["sector"] < _MOST_SECTORS]
 
 
 def _distinct_bytes(sector: int, starts: set[int], size: int) -> int:

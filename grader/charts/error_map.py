@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -45,14 +45,7 @@ def error_map(
         raise ValueError(f"two arrays of one shape with at most two dimensions, got {got.shape} and {want.shape}")
     kinds = classify(got, want, relative, absolute, None if written is None else np.atleast_2d(written))
     height, width = min(got.shape[0], _MOST), min(got.shape[1], _MOST)
-    cells = [
-        {
-            "row": row, "column": column, "kind": str(kinds[row, column]), "sign": _SIGNS[str(kinds[row, column])],
-            "got": f"{got[row, column]:.7g}", "expected": f"{want[row, column]:.7g}",
-        }
-        for row in range(height)
-        for column in range(width)
-    ]
+    cells = [_cell(row, column, kinds, got, want) for row in range(height) for column in range(width)]
     present = [kind for kind in _COLOURS if any(cell["kind"] == kind for cell in cells)]
     base = alt.Chart(rows(cells)).encode(
         x=alt.X("column:O", axis=alt.Axis(labelAngle=0, labelOverlap=True)),
@@ -73,6 +66,14 @@ def error_map(
         title or "Where the result is wrong", subtitle=f"{wrong} of {kinds.size} elements wrong{cut}"
     )
     return finish(alt.layer(*layers).properties(width=alt.Step(side), height=alt.Step(side), title=heading), dark)
+
+
+def _cell(row: int, column: int, kinds: np.ndarray, got: np.ndarray, want: np.ndarray) -> dict[str, Any]:
+    kind = str(kinds[row, column])
+    return {
+        "row": row, "column": column, "kind": kind, "sign": _SIGNS[kind],
+        "got": f"{got[row, column]:.7g}", "expected": f"{want[row, column]:.7g}",
+    }  # fmt: skip
 
 
 def classify(

@@ -10,6 +10,7 @@ from simt.engine.state import CheckBit, Warp
 __all__ = ["EXCHANGE", "REDUX_CODES", "SHUFFLE_MODES", "check_members", "match", "must_wait", "redux", "shuffle"]
 
 SHUFFLE_MODES = {"up": 0, "down": 1, "bfly": 2, "idx": 3}
+NO_SOURCE = 32
 REDUX_CODES = {"add": 0, "min": 1, "max": 2, "and": 3, "or": 4, "xor": 5}
 
 
@@ -37,6 +38,22 @@ def check_members(warp: Ptr[Warp], site: i32, mask: u32, members: u32) -> void:
 
 
 @native
+def source_of(mode: i32, lane: u32, wanted: u32, clamps: u32) -> u32:
+    """The lane that a lane reads in the mode up, down, bfly or idx (0 to 3), `NO_SOURCE` where that is out of its segment."""
+    clamp = clamps & 31
+    segment = (clamps >> 8) & 31
+    highest = (lane & segment) | (clamp & ~segment)
+    if mode == 0:
+        return select(i32(lane - wanted) >= i32(highest), lane - wanted, u32(NO_SOURCE))
+    source = (lane & segment) | (wanted & ~segment)
+    if mode == 1:
+        source = lane + wanted
+    elif mode == 2:
+        source = lane ^ wanted
+    return select(i32(source) <= i32(highest), source, u32(NO_SOURCE))
+
+
+@native
 def shuffle(
     warp: Ptr[Warp], site: i32, mask: u32, mode: i32, values: Ptr[u32], lanes: Ptr[u32], clamps: Ptr[u32],
     masks: Ptr[u32], out: Ptr[u32],
@@ -55,26 +72,8 @@ def shuffle(
             continue
         if (masks[index] >> lane) & 1 == 0:
             outside = outside | (u32(1) << lane)
-        clamp = clamps[index] & 31
-        segment = (clamps[index] >> 8) & 31
-        highest = (lane & segment) | (clamp & ~segment)
-        lowest = lane & segment
-        wanted = lanes[index] & 31
-        source: u32 = lane
-        valid: u32 = 0
-        if mode == 0:
-            source = lane - wanted
-            valid = u32(i32(source) >= i32(highest))
-        elif mode == 1:
-            source = lane + wanted
-            valid = u32(i32(source) <= i32(highest))
-        elif mode == 2:
-            source = lane ^ wanted
-            valid = u32(i32(source) <= i32(highest))
-        else:
-            source = lowest | (wanted & ~segment)
-            valid = u32(i32(source) <= i32(highest))
-        if valid == 0:
+        source = source_of(mode, lane, lanes[index] & 31, clamps[index])
+        if source == NO_SOURCE:
             source = lane
         else:
             inside = inside | (u32(1) << lane)

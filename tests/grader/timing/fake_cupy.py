@@ -26,6 +26,42 @@ def array_at(address, n: int, dtype) -> np.ndarray:
     return np.frombuffer((ctypes.c_ubyte * size).from_address(int(address)), dtype)
 
 
+def _classes(fake: FakeCupy, kernels: dict[bytes, Callable[..., float]]) -> tuple[type, type, type]:
+    """CuPy's events, modules and streams: they read the fake's clock and fill its graph."""
+
+    class Event:
+        def record(self):
+            self.at = fake.now_ns
+
+    class Module:
+        def load(self, cubin):
+            self.cubin = cubin
+
+        def get_function(self, name):
+            return fake._function(name, kernels.get(self.cubin))
+
+    class Stream:
+        null = "null"
+
+        def __init__(self, non_blocking=False):
+            pass
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            pass
+
+        def begin_capture(self):
+            fake._captured = []
+
+        def end_capture(self):
+            calls, fake._captured = fake._captured, None
+            return SimpleNamespace(launch=lambda stream: [call() for call in calls])
+
+    return Event, Module, Stream
+
+
 class FakeCupy:
     """See the module.
 
@@ -43,38 +79,7 @@ class FakeCupy:
     ):
         self.now_ns, self.floor_ns, self.clocks = 0.0, floor_ns, list(clock_mhz)
         self._captured: list[Callable[[], None]] | None = None
-        fake = self
-
-        class Event:
-            def record(self):
-                self.at = fake.now_ns
-
-        class Module:
-            def load(self, cubin):
-                self.cubin = cubin
-
-            def get_function(self, name):
-                return fake._function(name, kernels.get(self.cubin))
-
-        class Stream:
-            null = "null"
-
-            def __init__(self, non_blocking=False):
-                pass
-
-            def __enter__(self):
-                return self
-
-            def __exit__(self, *_):
-                pass
-
-            def begin_capture(self):
-                fake._captured = []
-
-            def end_capture(self):
-                calls, fake._captured = fake._captured, None
-                return SimpleNamespace(launch=lambda stream: [call() for call in calls])
-
+        event, module, stream = _classes(self, kernels)
         runtime = SimpleNamespace(
             memcpy=lambda to, source, size, kind: ctypes.memmove(int(to), int(source), size),
             memcpyAsync=lambda to, source, size, kind, stream: ctypes.memmove(int(to), int(source), size),
@@ -86,12 +91,12 @@ class FakeCupy:
         self.cuda = SimpleNamespace(
             is_available=lambda: True,
             Device=lambda: device,
-            Event=Event,
-            Stream=Stream,
+            Event=event,
+            Stream=stream,
             alloc=_allocated,
             runtime=runtime,
             driver=SimpleNamespace(CUDADriverError=CudaError),
-            function=SimpleNamespace(Module=Module),
+            function=SimpleNamespace(Module=module),
             get_elapsed_time=lambda start, stop: (stop.at - start.at) / 1e6,
         )
         self.get_default_memory_pool = lambda: SimpleNamespace(free_all_blocks=lambda: None)
