@@ -26,7 +26,8 @@ _UNIFORM_SPECIALS = frozenset(
     "%cluster_ctarank", "%cluster_nctarank", "%is_explicit_cluster", "%envreg1", "%envreg2",
 }
 _VARYING = frozenset([
-    "atom", "shfl", "match", "elect", "activemask", "call", "ldmatrix", "movmatrix", "mma", "wmma", "wgmma", "mbarrier",
+    "atom", "shfl", "match", "redux", "elect", "activemask", "call", "ldmatrix", "movmatrix", "mma", "wmma", "wgmma",
+    "mbarrier",
 ])  # fmt: skip
 _ORDERED = frozenset(["volatile", "relaxed", "acquire", "mmio"])
 

@@ -190,6 +190,8 @@ class Writer:
     def _store(self, name: str, value: ir.Value) -> None:
         slot = self._slot(name)
         if self.plan.is_uniform(name):
+            if isinstance(value.type, ir.VectorType):  # would overwrite the registers behind it
+                raise ValueError(f"{name} has one value for the whole warp, and is given one for each lane")
             self.b.store(self.b.zext(value, I8) if value.type == I1 else value, slot)
             return
         value = self.spread(value)

@@ -99,7 +99,8 @@ def _variable_buffers(plan: Plan, constants: dict[str, bytes]) -> list[Buffer]:
         init = constants.get(name, variable.init)
         data[: len(init)] = np.frombuffer(init, np.uint8)
         for offset, symbol, addend in variable.relocations:
-            target = plan.placed[symbol].address + addend
+            # A function has no address here: a table of them may stand there, and a call through it is refused by name.
+            target = plan.placed[symbol].address + addend if symbol in plan.placed else 0
             data[offset : offset + 8] = np.frombuffer(target.to_bytes(8, "little"), np.uint8)
         flags = int(SegmentFlag.WRITABLE) if variable.space == "global" else 0
         found.append(Buffer(name, placed.address, data, _words(data.size, True), flags, None, None, None))

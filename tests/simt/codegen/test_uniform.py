@@ -76,6 +76,10 @@ def test_an_atomic_varies():
     assert "%r1" not in analysis("ld.param.u64 %rd1, [p]; atom.global.add.u32 %r1, [%rd1], 1; ret;")
 
 
+def test_a_reduction_over_the_warp_varies_since_lanes_may_name_other_lanes():
+    assert "%r1" not in analysis("mov.u32 %r2, 1; redux.sync.add.u32 %r1, %r2, 0xffffffff; ret;")
+
+
 def test_a_loop_that_waits_for_an_atomic_keeps_only_constants():
     body = (
         "ld.param.u64 %rd1, [p]; mov.u32 %r3, 0;\nL: add.s32 %r3, %r3, 1; atom.global.exch.b32 %r1, [%rd1], 1;\n"
