@@ -74,17 +74,19 @@ def residency(work: Work, gpu: Gpu) -> int:
     return full.blocks
 
 
-def estimate(work: Work, traffic: Traffic, gpu: Gpu, rates: Rates) -> Estimate:
-    """The time of a launch whose blocks fit on the GPU."""
+def estimate(work: Work, longest: Work, traffic: Traffic, gpu: Gpu, rates: Rates) -> Estimate:
+    """The time of a launch whose blocks fit on the GPU; no less than its `longest` block takes alone."""
     resident = min(residency(work, gpu), -(-work.blocks // gpu.sm_count))
     moved = move(work, traffic, gpu)
     cycles = block_cycles(work, traffic, moved, gpu, rates)
     path = latency_path(work, traffic, rates)
     busiest = -(-work.blocks // gpu.sm_count)  # blocks of the SM that has most
-    total = _total_cycles(work, _joint(cycles.values(), rates.sharpness), path, resident, busiest) / gpu.clock_hz
+    alone = latency_path(longest, traffic, rates)
+    cycles_of_all = _total_cycles(work, _joint(cycles.values(), rates.sharpness), path, resident, busiest)
+    total = max(cycles_of_all, alone) / gpu.clock_hz
     parts = lsu_parts(work, traffic, rates)
     bounds = {name: float(value) * busiest / gpu.clock_hz for name, value in (cycles | parts).items() if value}
-    bounds["latency"] = path * -(-busiest // resident) / gpu.clock_hz
+    bounds["latency"] = max(path * -(-busiest // resident), alone) / gpu.clock_hz
     serial = _atomic_seconds(work, traffic, rates)
     if serial:
         bounds["atomics"] = serial

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from simt.codegen.plan import Plan
 from simt.isa.fragments import shape_of
 from simt.ptx.cfg import Block
-from simt.ptx.syntax import Immediate, Instruction, Register
+from simt.ptx.syntax import Address, Immediate, Instruction, Register
 from simt.ptx.usedef import defs, uses
 
 __all__ = ["PIPES", "BlockMix", "Latencies", "block_mixes", "elapsed"]
@@ -185,7 +185,8 @@ def elapsed(plan: Plan, mixes: Sequence[BlockMix], latencies: Latencies, loads: 
 
     An instruction starts when its operands are there; loads go first, as ptxas places them, and delay only what uses
     them, in a later block too. Stores wait for their values without holding up the warp, until a barrier, another round
-    of a loop or the end. A block takes at least a cycle for each instruction.
+    of a loop or the end, or a load from the same memory that may read what they write: a warp issues these in their order.
+    A block takes at least a cycle for each instruction.
 
     Args:
         mixes: of the plan's blocks.
@@ -219,12 +220,16 @@ def _dataflow(
 ) -> tuple[float, dict[str, float]]:
     """(when the last instruction is done, when each register is ready), counted from the block's start."""
     ready = dict(start)
+    sent: list[tuple[Instruction, float]] = []
     end = 0.0
     for instruction in block.instructions:
         begin = max((ready.get(name, 0.0) for name in uses(instruction)), default=0.0)
         if instruction.name in ("st", "red"):
             ready[STORED] = max(ready.get(STORED, 0.0), begin)
+            sent.append((instruction, begin))
             continue
+        if instruction.name == "ld":
+            begin = max([begin, *(at for store, at in sent if _may_meet(store, instruction))])
         if instruction.name in ("bar", "barrier"):
             begin = max(begin, ready.get(STORED, 0.0))
         site = plan.sites.get(id(instruction))
@@ -236,6 +241,17 @@ def _dataflow(
     if block.leaves or any(target <= block.index for target in block.successors):
         end = max(end, ready.get(STORED, 0.0))
     return end, ready
+
+
+def _may_meet(store: Instruction, load: Instruction) -> bool:
+    """Whether the compiler must take it that `load` reads what `store` writes.
+
+    Not in other memory, nor through the read-only path, nor at another offset from the same register.
+    """
+    if load.mods[0] != store.mods[0] or "nc" in load.mods:
+        return False
+    here, there = (next(o for o in i.operands if isinstance(o, Address)) for i in (store, load))
+    return here.base != there.base or here.offset == there.offset
 
 
 def _latency(instruction: Instruction, latencies: Latencies) -> float:

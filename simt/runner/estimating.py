@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from simt.events import Argument
 from simt.gpus import Gpu
@@ -13,13 +15,13 @@ from simt.model.mix import block_mixes
 from simt.model.rates import rates_of
 from simt.model.work import Work
 from simt.runner.launch import Kernel
-from simt.runner.sampling import Sampler
+from simt.runner.sampling import Counted, Sampler
 from simt.runner.traffic import Effort, sample_traffic
 
 __all__ = ["FULL", "QUICK", "LaunchEstimate", "estimate_launch"]
 
 FULL = Effort(blocks=4, fuel=4_000_000, requests=50_000)
-QUICK = Effort(blocks=2, fuel=1_000_000, requests=16_000)
+QUICK = Effort(blocks=4, fuel=1_000_000, requests=16_000)
 ASSUMED_REGISTERS = 32  # of a thread where nothing was assembled
 
 
@@ -53,18 +55,29 @@ def estimate_launch(
     sampler = Sampler(kernel, config, shared_bytes, arguments, constants)
     counted = sampler.count(effort.blocks, effort.fuel)
     total = config.grid.volume
-    n = max(counted.blocks, 1)
+    n = sum(one.blocks for one in counted)
+    if not n:
+        return tuple(LaunchEstimate(gpu, None, 0, total, rates_of(gpu.id).calibrated) for gpu in gpus)
     work = Work(
         kernel.plan, total, config.block.volume, registers or ASSUMED_REGISTERS, shared_bytes,
         sampler.buffers_of_sites(), sampler.buffer_bytes, block_mixes(kernel.plan),
-        counted.runs[:, :2].sum(axis=1) / n, counted.sites / n,
+        *_of_a_block(counted if n == total or len(counted) == 1 else counted[1:]),
     )  # fmt: skip
+    runs, sites = _of_a_block([max(counted, key=lambda one: one.instructions)])
+    longest = replace(work, runs=runs, sites=sites)
     found = []
     for gpu in gpus:
         rates = rates_of(gpu.id)
         fit = residency(work, gpu)
         made = None
-        if fit and counted.blocks:
-            made = estimate(work, sample_traffic(sampler, work, gpu, fit, effort), gpu, rates)
-        found.append(LaunchEstimate(gpu, made, counted.blocks, total, rates.calibrated))
+        if fit:
+            made = estimate(work, longest, sample_traffic(sampler, work, gpu, fit, effort), gpu, rates)
+        found.append(LaunchEstimate(gpu, made, n, total, rates.calibrated))
     return tuple(found)
+
+
+def _of_a_block(counted: Sequence[Counted]) -> tuple[np.ndarray, np.ndarray]:
+    """(n_basic_blocks,) runs by warps and (n_sites, 12) counts of sites: averages of a block."""
+    n = sum(one.blocks for one in counted)
+    runs, sites = (np.sum([getattr(one, name) for one in counted], axis=0) for name in ("runs", "sites"))
+    return runs[:, :2].sum(axis=1) / n, sites / n

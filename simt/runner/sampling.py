@@ -113,22 +113,22 @@ class Sampler:
         return found
 
     def count(self, at_most: int, fuel: int) -> tuple[Counted, ...]:
-        """What whole blocks did, those that run together as one entry: the grid's first, up to `at_most` spread over it.
+        """What whole blocks did, those that run together as one entry: the grid's first and up to `at_most` spread over it.
 
-        The first often does what others leave to it. Fewer are run when `fuel` warp instructions are used up, though the
-        first may take `MOST_FUEL`; none when it does not end.
+        The first often does what others leave to it. Fewer run when `fuel` warp instructions would not do for another; ()
+        when one does not end within `MOST_FUEL`.
         """
         self.launch.record.trace = None
         self.launch.record.slice = self.slice
         left, found = fuel, []
         for index in dict.fromkeys((0, *_spread(self.n_blocks // self.group, -(-at_most // self.group)))):
             self._clear_counts()
-            spent = self._run(index, left if found else max(left, MOST_FUEL))
+            spent = self._run(index, MOST_FUEL)
             if spent is None:
-                break
+                return ()
             left -= spent
             found.append(self._counted(spent))
-            if left < spent:
+            if left < max(one.instructions for one in found):
                 break
         return tuple(found)
 

@@ -151,3 +151,21 @@ def test_array_whose_values_tell_their_place_is_made_whole():
 
 def test_pattern_of_no_whole_page_is_repeated_too():
     assert (repeated(np.arange(3), 7) == [0, 1, 2, 0, 1, 2, 0]).all()
+
+
+STRIDED = "int step = gridDim.x * blockDim.x; for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step)"
+
+
+def test_a_launch_takes_as_long_as_its_first_block_when_that_does_all():
+    all_of_it = "for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = x[i];"
+    alone = estimated(f"if (blockIdx.x == 0) {all_of_it}", n=1 << 18, grid=64)
+    shared = estimated(f"{STRIDED} y[i] = x[i];", n=1 << 18, grid=64)
+    assert alone.seconds > 20 * shared.seconds and alone.bound == "latency"
+
+
+def test_a_load_waits_for_stores_that_may_have_written_what_it_reads():
+    """NVVM unrolls both loops four times; only where x and y are known to be apart may four loads be on their way at once."""
+    apart = f"const float* __restrict__ a = x; {STRIDED} y[i] = __ldg(a + i);"
+    in_order = estimated(f"{STRIDED} y[i] = x[i];", n=1 << 18, grid=4).seconds
+    ahead = estimated(apart, n=1 << 18, grid=4).seconds
+    assert in_order > 2.5 * ahead
