@@ -21,6 +21,7 @@ from grader.devices.base import CASE_BUDGET, Device, DeviceLost, DeviceMissing
 from grader.devices.checked import Checked
 from grader.model import Compiled, RunResult, TimedKernel, Timing, TimingPair, TimingPlan
 from grader.worker.cpus import cpu_slots
+from grader.worker.memory import give_back
 from grader.worker.starting import START_SECONDS, Start, forked, spawned, why_not_started
 from grader.worker.wire import Launch, WireProblem, pack_launch, unpack_failure, unpack_result, unpack_trace
 from simt.cpus import available_cpus
@@ -286,3 +287,4 @@ def fresh_device(name: str | None = None) -> Iterator[Device]:
     finally:
         for worker in workers:
             worker.close()
+        give_back()
