@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -23,9 +24,12 @@ from grader.timing.trace import Trace
 from simt.events import Argument, Budget, Direction, Status
 from simt.launch import Dim3, LaunchConfig
 
-__all__ = ["MOST_FAILURES", "Guarded", "Mark", "MarkFile", "mark_file", "probe"]
+__all__ = ["MOST_FAILURES", "WHICH_GPU", "Guarded", "Mark", "MarkFile", "mark_file", "probe"]
 
 MOST_FAILURES = 3
+# What tells one GPU of a host from another: CUDA's choice, of which a worker uses the first, and Slurm's own numbers, since
+# within a job's cgroup CUDA counts from 0 (slurm.conf, task/cgroup; sbatch, SLURM_JOB_GPUS).
+WHICH_GPU = ("CUDA_VISIBLE_DEVICES", "SLURM_STEP_GPUS", "SLURM_JOB_GPUS")
 PROBE = """extern "C" __global__ void probe(const unsigned* x, unsigned* y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) y[i] = x[i] * 2654435761u + i;
@@ -76,10 +80,12 @@ class MarkFile:
 
 
 def mark_file(device: str) -> MarkFile:
-    """The mark of the GPU that workers for `device` use."""
+    """The mark of the GPU that workers for `device` use: of several on a host each has its own."""
     from grader.worker.cpus import slots_folder
 
-    return MarkFile(slots_folder() / f"gpu-{device}.json")
+    given = [os.environ.get(name, "").partition(",")[0] for name in WHICH_GPU]
+    name = "-".join([device, *(re.sub(r"[^A-Za-z0-9]", "_", which)[:60] for which in given if which)])
+    return MarkFile(slots_folder() / f"gpu-{name}.json")
 
 
 def probe(device: Device) -> str:
@@ -210,7 +216,7 @@ class Guarded:
             if mark.is_down:
                 raise DeviceMissing(
                     f"this GPU is marked down since {mark.since}: {mark.why} ({mark.failures} times in a row); "
-                    "`doctor` looks at it again"
+                    "`doctor`, where it may use the same GPU, looks at it again"
                 )
             return self._worker
 

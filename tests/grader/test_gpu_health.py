@@ -12,7 +12,7 @@ from grader.exercises import exercise
 from grader.hidden import NO_SEEDS
 from grader.model import Verdict
 from grader.pipeline import grade
-from grader.worker.health import MOST_FAILURES, Guarded, Mark, MarkFile, probe
+from grader.worker.health import MOST_FAILURES, WHICH_GPU, Guarded, Mark, MarkFile, mark_file, probe
 from simt.diagnostics import diagnose
 from simt.events import Status
 from tests.grader.fake import FakeDevice
@@ -137,3 +137,23 @@ def test_a_wrong_answer_of_the_probe_is_a_failure():
     stopped = FakeDevice(answer, findings=(diagnose("memcheck.null", "null"),), status=Status.STOPPED)
     assert "null" in probe(stopped)
     assert probe(FakeGpu()) == ""
+
+
+def test_each_gpu_of_a_host_has_a_mark_of_its_own(monkeypatch):
+    for name in WHICH_GPU:
+        monkeypatch.delenv(name, raising=False)
+    alone = mark_file("cuda").path
+    places = [alone]
+    for given in (
+        {"CUDA_VISIBLE_DEVICES": "3"},
+        {"CUDA_VISIBLE_DEVICES": "GPU-11111111-2222/../x"},
+        {"CUDA_VISIBLE_DEVICES": "0", "SLURM_JOB_GPUS": "5"},
+        {"CUDA_VISIBLE_DEVICES": "0", "SLURM_JOB_GPUS": "6"},
+    ):
+        with monkeypatch.context() as job:
+            for name, value in given.items():
+                job.setenv(name, value)
+            places.append(mark_file("cuda").path)
+    assert len(set(places)) == len(places) and {place.parent for place in places} == {alone.parent}
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,4")
+    assert mark_file("cuda").path == places[1]  # a worker uses the first
