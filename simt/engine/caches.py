@@ -23,13 +23,14 @@ class Line(Record):
 
     tag: i64  # 0: empty
     age: i64
+    asked: i64  # turn in which L2 asked DRAM for a part of it last
     valid: i32
     written: Array[u32, 4]
 
 
 class Caches(Record):
-    """All caches of one run. `counts` has six columns for each site, the first six fields
-    of a row of `simt.model.caches`; the rest is of the whole run.
+    """All caches of one run. `counts` has a row for each site, with the columns of `simt.model.caches`; the rest is of the
+    whole run. Requests of one turn are at the caches at the same time.
     """
 
     l1: Ptr[Line]
@@ -37,6 +38,7 @@ class Caches(Record):
     l1_sets: i64
     l2_sets: i64
     clock: i64
+    turn: i64
     counts: Ptr[u64]
     access: Ptr[i32]
     n_bytes: Ptr[i32]
@@ -95,6 +97,7 @@ def take_l2(caches: Ptr[Caches], tag: i64) -> Ptr[Line]:
             caches.n_used += 1
         line.tag = tag
         line.valid = 0
+        line.asked = 0
         memset(addr(line.written), 0, 16)
     line.age = caches.clock
     return line
@@ -104,7 +107,12 @@ def take_l2(caches: Ptr[Caches], tag: i64) -> Ptr[Line]:
 def read_l2(caches: Ptr[Caches], tag: i64, sectors: i32, row: Ptr[u64]) -> void:
     line = take_l2(caches, tag)
     missing = sectors & ~line.valid
-    row[4] += u64(popcount(u32(sectors & line.valid)))
+    found = u64(popcount(u32(sectors & line.valid)))
+    row[4] += found
+    if line.asked == caches.turn:
+        row[6] += found
+    if missing != 0:
+        line.asked = caches.turn
     row[5] += u64(popcount(u32(missing)))
     pairs: i32 = 0
     if missing & 3 != 0:
@@ -171,14 +179,15 @@ def split(record: Ptr[TraceRecord], n_bytes: i32, pieces: Ptr[Piece]) -> i32:
 
 @native
 def send_requests(
-    caches: Ptr[Caches], records: Ptr[TraceRecord], order: Ptr[i64], sms: Ptr[i64], private: Ptr[i64], n: i64
+    caches: Ptr[Caches], records: Ptr[TraceRecord], order: Ptr[i64], sms: Ptr[i64], private: Ptr[i64], turns: Ptr[i64], n: i64
 ) -> void:
     """Sends requests through the caches in the given order; `private` is added to each line, to keep SMs apart."""
     pieces = cast(Ptr[Piece], local(i64, 128))  # 32 of 32 bytes
     for number in range(n):
         record = records + order[number]
         caches.clock += 1
-        row = caches.counts + i64(record.site) * 6
+        caches.turn = turns[order[number]] + 1  # of empty lines it is 0
+        row = caches.counts + i64(record.site) * 7
         access = caches.access[record.site]
         count = split(record, caches.n_bytes[record.site], pieces)
         row[0] += 1

@@ -14,7 +14,7 @@ from simt.engine.caches import WAYS, Caches, Line
 __all__ = ["COLUMNS", "CacheRun", "CacheSizes", "run_caches"]
 
 LINE_BYTES = 128
-COLUMNS = ("requests", "lines", "sectors", "l1_hits", "l2_hits", "l2_misses")
+COLUMNS = ("requests", "lines", "sectors", "l1_hits", "l2_hits", "l2_misses", "l2_awaited")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,8 @@ class CacheRun:
     """What went where.
 
     Attributes:
-        counts: (n_sites, 6) int64, as `COLUMNS`: sectors hit in L1, hit in L2, and missed by both; stores only to L2.
+        counts: (n_sites, 7) int64, as `COLUMNS`: sectors hit in L1, hit in L2, and missed by both; stores only to L2. Of
+            those that hit in L2, some were still on their way from DRAM, as another request had just asked for them.
         dram_read, dram_written, dram_filled: sectors; those filled were written in part and read before.
     """
 
@@ -42,8 +43,8 @@ class CacheRun:
 
 
 def run_caches(
-    records: np.ndarray, order: np.ndarray, sms: np.ndarray, apart: np.ndarray, access: np.ndarray, n_bytes: np.ndarray,
-    sizes: CacheSizes, *, cache: Path | None = None,
+    records: np.ndarray, order: np.ndarray, sms: np.ndarray, apart: np.ndarray, turns: np.ndarray, access: np.ndarray,
+    n_bytes: np.ndarray, sizes: CacheSizes, *, cache: Path | None = None,
 ) -> CacheRun:  # fmt: skip
     """Sends traced requests through caches that start empty.
 
@@ -52,6 +53,7 @@ def run_caches(
         order: (n,) int64, indices of `records` in the order of time.
         sms: (records,) int64, the SM of each record, below `sizes.sm_count`.
         apart: (records,) int64: requests of different numbers share no lines, whatever their addresses.
+        turns: (records,) int64, from 0, of each record; requests of one turn are there at once.
         access, n_bytes: (n_sites,) int32: `Access`, and bytes of one lane.
         cache: folder that keeps machine code.
     """
@@ -67,7 +69,8 @@ def run_caches(
     caches.counts, caches.access, caches.n_bytes = counts.ctypes.data, access.ctypes.data, n_bytes.ctypes.data
     keys = apart << 44  # above every line's number
     addresses, pointer = runtime(cache).addresses, ctypes.c_void_p
-    run = ctypes.CFUNCTYPE(None, pointer, pointer, pointer, pointer, pointer, ctypes.c_int64)(addresses["send_requests"])
-    run(ctypes.addressof(caches), records.ctypes.data, order.ctypes.data, sms.ctypes.data, keys.ctypes.data, len(order))
+    run = ctypes.CFUNCTYPE(None, *[pointer] * 6, ctypes.c_int64)(addresses["send_requests"])
+    arrays = (array.ctypes.data for array in (records, order, sms, keys, turns))
+    run(ctypes.addressof(caches), *arrays, len(order))
     ctypes.CFUNCTYPE(None, pointer)(addresses["flush_caches"])(ctypes.addressof(caches))
     return CacheRun(counts.astype(np.int64), caches.dram_read, caches.dram_written, caches.dram_filled)

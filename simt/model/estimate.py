@@ -182,7 +182,9 @@ def latency_path(work: Work, traffic: Traffic, rates: Rates) -> float:
             continue
         if counts[0]:
             hit_l1, hit_l2 = traffic.l1_hits.get(site, 0.0), traffic.l2_hits.get(site, 0.0)
-            from_dram = min(1.0, (1 - hit_l2) * traffic.read_factor)  # what came along with another sector arrives with it
+            waits = traffic.awaited.get(site, 0.0)
+            # What comes along with another sector arrives with it, and so does what another request has just asked for.
+            from_dram = min(1.0, (1 - hit_l2) * traffic.read_factor + waits)
             beyond = (1 - from_dram) * rates.l2 + from_dram * rates.dram
             loads[site] = hit_l1 * rates.l1 + (1 - hit_l1) * beyond + traffic.lines.get(site, 1.0) - 1
             if info.access == Access.ATOMIC:

@@ -22,6 +22,7 @@ class Traffic:
         lines: 128-byte lines of a request.
         l1_hits: of the sectors loaded.
         l2_hits: of those that missed L1.
+        awaited: of those that missed L1, that L2 has just asked DRAM for; they are among its hits.
         read_factor: sectors that DRAM moves for one that missed L2; it reads them in pairs.
         written, filled: sectors that leave for DRAM, and that are read before since they were written in part, for each
             sector stored.
@@ -31,6 +32,7 @@ class Traffic:
     lines: Mapping[int, float] = field(default_factory=dict)
     l1_hits: Mapping[int, float] = field(default_factory=dict)
     l2_hits: Mapping[int, float] = field(default_factory=dict)
+    awaited: Mapping[int, float] = field(default_factory=dict)
     read_factor: float = 1.0
     written: float = 1.0
     filled: float = 0.0

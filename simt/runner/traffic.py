@@ -97,7 +97,8 @@ def _send(
     n_bytes = np.array([info.element_bytes * info.n_elements for info in infos], np.int32)
     sizes = CacheSizes(_l1_bytes(work, gpu, per_sm), l2_bytes, sms)
     apart = owners // together if together else np.zeros_like(owners)
-    return run_caches(traced.records, order, owners, apart, access, n_bytes, sizes, cache=sampler.kernel.cache)
+    turns = traced.turn.astype(np.int64)
+    return run_caches(traced.records, order, owners, apart, turns, access, n_bytes, sizes, cache=sampler.kernel.cache)
 
 
 def _l1_bytes(work: Work, gpu: Gpu, per_sm: int) -> int:
@@ -109,9 +110,9 @@ def _l1_bytes(work: Work, gpu: Gpu, per_sm: int) -> int:
 
 
 def _traffic(work: Work, deep: CacheRun, together: CacheRun | None, alone: CacheRun | None, hot: tuple[float, float]) -> Traffic:
-    lines, l1, l2 = {}, {}, {}
+    lines, l1, l2, awaited = {}, {}, {}, {}
     for site in work.of_global(Access.LOAD, Access.STORE, Access.ATOMIC):
-        requests, n_lines, sectors, hit_l1, hit_l2, missed = deep.counts[site]
+        requests, n_lines, sectors, hit_l1, hit_l2, missed, _ = deep.counts[site]
         wide = (together or deep).counts[site]
         if requests or wide[0]:
             lines[site] = n_lines / requests if requests else wide[1] / wide[0]
@@ -119,11 +120,13 @@ def _traffic(work: Work, deep: CacheRun, together: CacheRun | None, alone: Cache
             l1[site] = hit_l1 / sectors
             missing = missed / (hit_l2 + missed) if hit_l2 + missed else 0.0
             l2[site] = 1 - missing * _sharing(site, together, alone)
+            for_one = float(wide[6] / wide[5]) if wide[5] else 0.0  # sectors that wait with one that missed
+            awaited[site] = min(l2[site], (1 - l2[site]) * for_one)
     run = together or deep
     stored = sum(int(run.counts[site][2]) for site in work.of_global(Access.STORE))
     missed = int(run.counts[:, 5].sum())
     return Traffic(
-        lines, l1, l2,
+        lines, l1, l2, awaited,
         read_factor=run.dram_read / missed if missed else 1.0,
         written=min(1.0, run.dram_written / stored) if stored else 1.0,
         filled=min(1.0, run.dram_filled / stored) if stored else 0.0,

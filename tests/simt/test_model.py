@@ -163,6 +163,13 @@ def test_a_launch_takes_as_long_as_its_first_block_when_that_does_all():
     assert alone.seconds > 20 * shared.seconds and alone.bound == "latency"
 
 
+def test_blocks_that_read_the_same_at_once_wait_for_the_same_answer():
+    """On an H200 four blocks that share the elements are 3.97 times faster (tests/golden/h200/course.json)."""
+    every_block_all = "for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = x[i];"
+    times = [estimated(body, n=1 << 20, grid=4, block=128).seconds for body in (every_block_all, f"{STRIDED} y[i] = x[i];")]
+    assert times[0] / times[1] == pytest.approx(3.97, rel=0.05)
+
+
 def test_a_load_waits_for_stores_that_may_have_written_what_it_reads():
     """NVVM unrolls both loops four times; only where x and y are known to be apart may four loads be on their way at once."""
     apart = f"const float* __restrict__ a = x; {STRIDED} y[i] = __ldg(a + i);"
