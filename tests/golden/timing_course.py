@@ -11,13 +11,14 @@ from pathlib import Path
 from grader.answers import submit
 from grader.devices import CASE_BUDGET, Device
 from grader.exercises import exercise
-from grader.model import GoalState, Report, Submission, Unreadable, ValueAnswer
+from grader.model import Basis, GoalState, Report, Submission, Unreadable, ValueAnswer
 from grader.notebook import read_notebook
 from grader.pipeline import check_submission
 
 __all__ = ["answers", "attacks", "course", "profiler"]
 
 ROOT = Path(__file__).resolve().parents[2]
+SPEED = Path(__file__).with_name("speed")  # right answers, a folder for each exercise
 TAMPER = ("c01", "c02", "c06", "t01", "t03", "t05", "t07", "t08", "t09", "t10", "t11", "t12", "d04", "d08", "m02")
 # Thresholds at which estimate and measurement are compared, besides those of the course's goals.
 VIRTUAL = (0.5, 0.75, 1.1, 1.25, 1.5, 2.0, 3.0, 4.0, 8.0)
@@ -76,7 +77,10 @@ def attacks(end: float) -> dict:
 
 
 def answers() -> Iterator[tuple[str, str, Submission | Unreadable]]:
-    """(kind, name, answer) of every solution, starter, naive answer and mutant that is a kernel."""
+    """(kind, name, answer) of every solution, starter, naive answer and mutant that is a kernel.
+
+    And of further right answers to the exercises with a speed goal, some of them slow.
+    """
     for kind, folder in (("solution", "solutions"), ("starter", "lessons")):
         for path in sorted((ROOT / folder).glob("[0-9]*.py")):
             for name, answer in read_notebook(path).answers.items():
@@ -84,6 +88,9 @@ def answers() -> Iterator[tuple[str, str, Submission | Unreadable]]:
                     yield kind, name, answer
     for path in sorted((ROOT / "solutions" / "naive").glob("*.cu")):
         yield "naive", path.stem, submit(exercise(path.stem), path.read_text(encoding="utf-8"))
+    for path in sorted(SPEED.glob("*/*.cu")):
+        name = path.parent.name
+        yield f"right {path.stem}", name, submit(exercise(name), path.read_text(encoding="utf-8"))
     for path in sorted((ROOT / "solutions" / "mutants").glob("*/*.cu")):
         name = path.parent.name
         yield f"mutant {path.stem}", name, submit(exercise(name), path.read_text(encoding="utf-8"))
@@ -120,14 +127,21 @@ def _estimated(answer: Submission, simulator: Device) -> dict | None:
 
 
 def agreement(rows: list[dict]) -> dict:
-    """Goals decided on both sides, those that disagree; the same for estimates at `VIRTUAL` thresholds."""
+    """Goals decided on both sides, those that disagree; of these, speed goals; the same for estimates at `VIRTUAL` thresholds.
+
+    A speed goal is decided on both where its state rests on an estimate here and on a measurement there. One of a kernel
+    that is wrong rests on neither.
+    """
     both, differ, estimates, wrong = 0, [], 0, []
+    speed: dict[str, list] = {}
     for row in rows:
         for here, there in zip(row["simulator"]["goals"], row["gpu"]["goals"]):
             states = (here[3], there[3])
             if str(GoalState.NOT_MEASURED) not in states:
                 both += 1
                 differ += [[row["exercise"], row["kind"], *here, *there]] if states[0] != states[1] else []
+                if (here[4], there[4]) == (str(Basis.ESTIMATED), str(Basis.MEASURED)):
+                    speed[f"{row['exercise']} {row['kind']}"] = [here[1], here[2], here[3], there[2], there[3]]
         guessed, timed = row["simulator"]["timing"], row["gpu"]["timing"]
         if guessed and timed and not timed["problem"]:
             for limit in VIRTUAL:
@@ -139,6 +153,8 @@ def agreement(rows: list[dict]) -> dict:
     return {
         "answers": len(rows), "same_verdict": sum(r["simulator"]["verdict"] == r["gpu"]["verdict"] for r in rows),
         "goals_decided_on_both": both, "goals_that_differ": differ,
+        "speed_goals": sum(goal[0] == "speedup" for row in rows for goal in row["gpu"]["goals"]),
+        "speed_goals_decided_on_both": speed, "speed_goals_that_differ": [k for k, g in speed.items() if g[2] != g[4]],
         "estimates_decided_at_virtual_thresholds": estimates, "of_these_wrong": wrong,
         "timed": {f"{r['exercise']} {r['kind']}": _both(r) for r in timed_rows},
     }  # fmt: skip
