@@ -30,6 +30,7 @@ from __future__ import annotations
 
 import enum
 import tomllib
+import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
@@ -132,7 +133,7 @@ def read_class(text: str, folder: Path, known: Callable[[tuple[Path, ...]], tupl
         ClassProblem: a key, a value or an id is wrong; nothing is guessed.
     """
     try:
-        plain = tomllib.loads(text)
+        plain = tomllib.loads(unicodedata.normalize("NFC", text))  # as the names of hand-ins are
     except tomllib.TOMLDecodeError as error:
         raise ClassProblem(f"not TOML: {error}") from error
     _only(plain, "name packs unmeasured_speed variables assignments weights students groups", "class.toml")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePath
@@ -86,7 +87,7 @@ def find_class(given: str | None, folder: Path) -> ClassFile:
     from grader.class_file import ClassProblem
 
     path = Path(given) if given else folder / NAME
-    if not given and not path.is_file():
+    if not given and not os.path.isfile(path):
         return no_class()
     try:
         return read_class(path.read_text(encoding="utf-8"), path.resolve().parent, known_exercises)

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path, PurePosixPath
 
-from grader.collecting.entries import Entry, entries_of
-from grader.collecting.layouts import GRADESCOPE, METADATA, TIMESTAMP, Owner, owner_of, submitters, written_time
+from grader.collecting.entries import Entry, entries_of, readable_name
+from grader.collecting.layouts import (
+    GRADESCOPE,
+    METADATA,
+    TIMESTAMP,
+    Owner,
+    is_named,
+    owner_of,
+    submitters,
+    told_apart,
+    written_time,
+)
 
 __all__ = ["Collected", "CollectingProblem", "HandIn", "Student", "collect"]
 
@@ -84,11 +95,14 @@ def collect(root: Path, lessons: Sequence[str] = (), skipped: Sequence[Path] = (
     Raises:
         CollectingProblem: there is none, or `root` is something else.
     """
-    if not root.exists():
+    if not os.path.lexists(root):
         raise CollectingProblem(f"there is no {root}")
-    if not root.is_dir() and root.suffix.lower() != ".zip":
+    if not os.path.isdir(root) and root.suffix.lower() != ".zip":
         raise CollectingProblem(f"{root} is neither a folder nor a zip")
-    entries = [entry for entry in entries_of(root) if not _is_skipped(entry, root, skipped)]
+    try:
+        entries = [entry for entry in entries_of(root) if not _is_skipped(entry, root, skipped)]
+    except OSError as error:
+        raise CollectingProblem(f"{root} cannot be read: {error.strerror}") from error
     if root.suffix.lower() == ".zip":
         entries = _without_wrapper(entries)
     found = _sort_out(entries, lessons, root.stem if root.is_file() else root.resolve().name)
@@ -106,7 +120,7 @@ def _empty_folders(root: Path) -> list[str]:
     if not root.is_dir():
         return []
     folders = sorted(path for path in root.iterdir() if path.is_dir() and not path.name.startswith((".", "__")))
-    return [path.name for path in folders if not any(inside.is_file() for inside in path.rglob("*"))]
+    return [readable_name(path.name) for path in folders if not any(files for _, _, files in os.walk(path))]
 
 
 def _is_skipped(entry: Entry, root: Path, skipped: Sequence[Path]) -> bool:
@@ -133,19 +147,24 @@ def _sort_out(entries: list[Entry], lessons: Sequence[str], alone: str) -> Colle
     people = submitters(entries)
     times = {entry.path.parent: written_time(entry.data.decode("utf-8", "replace"))
              for entry in entries if entry.path.name == TIMESTAMP}  # fmt: skip
+    is_plain = _is_plain(entries)
+    owned = [
+        (entry, *_owner(entry, people, lessons, alone, is_plain))
+        for entry in entries
+        if entry.path.name not in (METADATA, TIMESTAMP) and not _is_loose_other(entry)
+    ]
+    ids = told_apart(owner for _, owner, _ in owned)
     students: dict[str, Student] = {}
     hand_ins: list[HandIn] = []
     others: dict[str, list[str]] = {}
-    for entry in entries:
-        if entry.path.name in (METADATA, TIMESTAMP) or _is_loose_other(entry):
-            continue
-        owner, when = _owner(entry, people, lessons, alone)
-        students.setdefault(owner.student, Student(owner.student, owner.name, owner.platform_id))
+    for entry, owner, when in owned:
+        student = ids.get(owner, owner.student)
+        students.setdefault(student, Student(student, owner.name, owner.platform_id))
         if entry.path.suffix.lower() in NOTEBOOKS or entry.problem:
             received = when or owner.when or times.get(entry.path.parent) or entry.when
             hand_ins.append(
                 HandIn(
-                    owner.student,
+                    student,
                     _plain_name(owner.file),
                     str(entry.path),
                     entry.data,
@@ -155,17 +174,20 @@ def _sort_out(entries: list[Entry], lessons: Sequence[str], alone: str) -> Colle
                 )
             )
         else:
-            others.setdefault(owner.student, []).append(entry.path.name)
+            others.setdefault(student, []).append(entry.path.name)
     _add_teams(people, students)
     hand_ins.sort(key=lambda one: (one.student, one.received, one.place))
-    handed_in = {hand_in.student for hand_in in hand_ins}
+    return Collected(students, tuple(hand_ins), _without(others, students, {one.student for one in hand_ins}))
+
+
+def _without(others: Mapping[str, list[str]], students: Mapping[str, Student], handed_in: set[str]) -> dict[str, str]:
+    """Student → what lies there instead of a notebook; nothing is missing of one whose team handed in."""
     teams = {students[student].team for student in handed_in} - {""}
-    without = {
+    return {
         student: f"no notebook, only {', '.join(sorted(names)[:3])}"
         for student, names in others.items()
         if student not in handed_in and students[student].team not in teams
     }
-    return Collected(students, tuple(hand_ins), without)
 
 
 def _plain_name(file: str) -> str:
@@ -179,9 +201,22 @@ def _is_loose_other(entry: Entry) -> bool:
     return len(entry.path.parts) == 1 and entry.path.suffix.lower() not in NOTEBOOKS and not entry.problem
 
 
-def _owner(entry: Entry, people, lessons: Sequence[str], alone: str) -> tuple[Owner, datetime | None]:
-    """Whose the entry is; a Gradescope submission belongs to the first of those it names."""
-    owner = owner_of(entry.path, lessons, alone)
+def _is_plain(entries: list[Entry]) -> bool:
+    """A folder for each student: some folder holds notebooks, and nothing in it is named by a platform."""
+    named: dict[str, bool] = {}
+    for entry in entries:
+        if len(entry.path.parts) > 1 and entry.path.suffix.lower() in NOTEBOOKS:
+            top = entry.path.parts[0]
+            named[top] = named.get(top, False) or is_named(entry.path)
+    return not all(named.values())
+
+
+def _owner(entry: Entry, people, lessons: Sequence[str], alone: str, is_plain: bool) -> tuple[Owner, datetime | None]:
+    """Whose the entry is; a Gradescope submission belongs to the first of those it names.
+
+    In a student's own folder nothing speaks for another; nbgrader's `inbound` is no student's.
+    """
+    owner = owner_of(entry.path, lessons, alone, 99 if not is_plain else int(entry.path.parts[0] == "inbound"))
     if not GRADESCOPE.search(str(entry.path)) or owner.student not in people:
         return owner, None
     owners, when = people[owner.student]

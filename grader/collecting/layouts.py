@@ -8,14 +8,14 @@ Formats: Canvas "Download submissions", Moodle "Download all submissions" (with 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
 
 from grader.collecting.entries import Entry
 
-__all__ = ["Owner", "owner_of", "submitters", "written_time"]
+__all__ = ["Owner", "is_named", "owner_of", "submitters", "told_apart", "written_time"]
 
 METADATA = "submission_metadata.yml"
 TIMESTAMP = "timestamp.txt"
@@ -31,6 +31,7 @@ class Owner:
         file: the file's own name.
         when: time of the hand-in where the path tells, else None.
         is_late: the platform marked it late.
+        download: where one download of a platform lies, within which `platform_id` tells people apart; None without.
     """
 
     student: str
@@ -39,6 +40,7 @@ class Owner:
     platform_id: str = ""
     when: datetime | None = None
     is_late: bool = False
+    download: str | None = None
 
 
 EXCHANGE = re.compile(r"(?:^|/)(?P<student>[^+/]+)\+(?P<assignment>[^+/]+)\+(?P<when>[^+/]+)(?:\+[^/]*)?/(?P<file>.+)$")
@@ -46,31 +48,69 @@ CANVAS = re.compile(
     r"(?:^|/)(?P<name>[^_/]+)_(?P<late>LATE_)?(?P<id>\d+)_(?P<submission>\d+)_(?P<file>[^/]+?)(?:-\d+)?(?P<suffix>\.[^./]+)$"
 )
 MOODLE = re.compile(r"(?:^|/)(?P<name>[^/]+?)_(?P<id>\d+)_assignsubmission_(?:file|onlinetext)(?:_/|/|_)(?P<file>.+)$")
+# A student's zip from Canvas, opened: everything in it is its owner's, whatever it is called.
+CANVAS_ZIP = re.compile(
+    r"(?:^|/)(?P<name>[^_/]+)_(?P<late>LATE_)?(?P<id>\d+)_(?P<submission>\d+)_[^/]*/(?:.*/)?(?P<file>[^/]+)$"
+)
 GRADESCOPE = re.compile(r"(?:^|/)(?P<submission>submission_\d+)/(?P<file>.+)$")
 
 
-def owner_of(path: PurePosixPath, lessons: Sequence[str], alone: str) -> Owner:
-    """Whose the file at `path` is.
+def owner_of(path: PurePosixPath, lessons: Sequence[str], alone: str, deepest: int = 99) -> Owner:
+    """Whose the file at `path` is. The outermost name that says so counts, since students choose those inside.
 
     Args:
         path: below the collected folder.
         lessons: names of lessons, by which a file that lies in no student's folder is told apart.
         alone: the student whose folder it would be if a lesson lies right in it.
+        deepest: how many folders may lie around a platform's name.
     """
     text = str(path)
-    if found := EXCHANGE.search(text):
-        return Owner(found["student"], PurePosixPath(found["file"]).name, when=written_time(found["when"]))
-    if found := MOODLE.search(text):
-        return Owner(found["name"], PurePosixPath(found["file"]).name, found["name"], found["id"])
-    if found := CANVAS.search(text):
-        return Owner(
-            found["name"], found["file"] + found["suffix"], found["name"], found["id"], None, bool(found["late"])
-        )
-    if found := GRADESCOPE.search(text):
-        return Owner(found["submission"], PurePosixPath(found["file"]).name)
+    found = [(match.start(), make, match) for pattern, make in LAYOUTS if (match := pattern.search(text))]
+    found = [one for one in found if text[: one[0]].count("/") + bool(one[0]) <= deepest]
+    if found:
+        _, make, match = min(found, key=lambda one: one[0])
+        return make(match)
     if len(path.parts) > 1:
         return Owner(path.parts[0], path.name)
     return _loose(path, lessons, alone)
+
+
+def is_named(path: PurePosixPath) -> bool:
+    """True where some part of the path is a platform's name for a student."""
+    return any(pattern.search(str(path)) for pattern, _ in LAYOUTS)
+
+
+def _of_exchange(found: re.Match[str]) -> Owner:
+    return Owner(found["student"], PurePosixPath(found["file"]).name, when=written_time(found["when"]))
+
+
+def _of_moodle(found: re.Match[str]) -> Owner:
+    file = PurePosixPath(found["file"]).name
+    return Owner(found["name"], file, found["name"], found["id"], download=found.string[: found.start()])
+
+
+def _of_canvas(found: re.Match[str]) -> Owner:
+    file = found["file"] + found.groupdict().get("suffix", "")
+    download = found.string[: found.start()]
+    return Owner(found["name"], file, found["name"], found["id"], None, bool(found["late"]), download)
+
+
+def _of_gradescope(found: re.Match[str]) -> Owner:
+    return Owner(found["submission"], PurePosixPath(found["file"]).name)
+
+
+LAYOUTS = ((EXCHANGE, _of_exchange), (MOODLE, _of_moodle), (CANVAS, _of_canvas), (CANVAS_ZIP, _of_canvas),
+           (GRADESCOPE, _of_gradescope))  # fmt: skip
+
+
+def told_apart(owners: Iterable[Owner]) -> dict[Owner, str]:
+    """The id of each owner whose name several people of one download have: the name with the platform's number."""
+    numbers: dict[tuple[str, str], set[str]] = {}
+    listed = [owner for owner in owners if owner.download is not None]
+    for owner in listed:
+        numbers.setdefault((str(owner.download), owner.student), set()).add(owner.platform_id)
+    shared = {student for (_, student), found in numbers.items() if len(found) > 1}
+    return {owner: f"{owner.student} ({owner.platform_id})" for owner in listed if owner.student in shared}
 
 
 def _loose(path: PurePosixPath, lessons: Sequence[str], alone: str) -> Owner:
@@ -106,9 +146,10 @@ def submitters(entries: Sequence[Entry]) -> Mapping[str, tuple[tuple[Owner, ...]
     import yaml
 
     found: dict[str, tuple[tuple[Owner, ...], datetime | None]] = {}
-    for entry in entries:
-        if entry.path.name != METADATA:
-            continue
+    lists = [entry for entry in entries if entry.path.name == METADATA]
+    for entry in lists:
+        if any(other.path.parent in entry.path.parent.parents for other in lists):
+            continue  # inside a submission: a student's own
         try:
             plain = yaml.safe_load(entry.data)
         except (yaml.YAMLError, UnicodeDecodeError, RecursionError):

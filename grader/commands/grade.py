@@ -49,10 +49,13 @@ def _positive(text: str) -> int:
 def run(arguments: argparse.Namespace, out: Output) -> Status:
     """Grades what has no verdict yet; prints a line for each result, then the failures by name."""
     with refusing():
+        from grader.collecting import as_known
+
         collected, class_file = _collected(arguments)
     if arguments.dry_run:
         return _dry_run(arguments, collected, class_file, out)
     with opened_store(arguments.db, make=True) as store:
+        collected = as_known(collected, store.students())
         plan, n_lost = _grade(arguments, store, collected, class_file, out)
         book = book_of(store)
     students = set(collected.students)
@@ -212,6 +215,7 @@ def _dry_run(arguments: argparse.Namespace, collected: Collected, class_file, ou
     import tempfile
 
     from grader.batch.changes import changes
+    from grader.collecting import as_known
     from grader.stores import holds_class
 
     with tempfile.TemporaryDirectory(prefix="warpwise-") as scratch, refusing():
@@ -219,6 +223,7 @@ def _dry_run(arguments: argparse.Namespace, collected: Collected, class_file, ou
         with opened_store(url, make=True) as store, opened_store(f"{scratch}/copy.db", make=True) as copy:
             before = book_of(store)
             store.copy_to(copy)
+            collected = as_known(collected, store.students())
             _, n_lost = _grade(arguments, copy, collected, class_file, out)
             after = book_of(copy)
     found = list(changes(before, after))
