@@ -25,7 +25,7 @@ ALLOWED_HEADERS = frozenset(
     cuda_fp16.h cuda_bf16.h cuda_fp8.h cuda_pipeline.h cuda_pipeline_primitives.h cuda_awbarrier.h
     cuda_awbarrier_primitives.h mma.h sm_30_intrinsics.h cooperative_groups.h cooperative_groups/memcpy_async.h
     cooperative_groups/reduce.h cooperative_groups/scan.h cuda/atomic cuda/barrier cuda/pipeline cuda/ptx cuda/cmath
-    cuda/functional cuda/semaphore cuda/latch cuda/annotated_ptr cuda/access_property curand_kernel.h
+    cuda/functional cuda/semaphore cuda/latch cuda/annotated_ptr cuda/access_property
     """.split()
 )
 ALLOWED_FAMILIES = re.compile(r"cuda/std/[a-z_0-9]+|cub/(?:block|warp|thread)/[a-z_0-9]+\.cuh|warpwise_[a-z_0-9]+\.h")
@@ -185,4 +185,6 @@ def _include(spliced: _Spliced, position: int, line: int) -> Diagnostic | None:
 
     near = difflib.get_close_matches(name, ALLOWED_HEADERS, n=1, cutoff=0.7)
     hint = f"did you mean <{near[0]}>?" if near else "kernels here need no other headers than CUDA's own; delete it"
+    if name.startswith("curand"):
+        hint = "cuRAND is not installed here; mix a seed and the thread's index by multiplications, shifts and ^"
     return _finding(f"#include of {name[:60]!r}, which is not a header that is accepted", line, hint)

@@ -10,6 +10,7 @@ from grader.exercises import exercise
 from grader.notebook.source import canonical
 from grader.policy import ALLOWED_HEADERS, scan_source
 from grader.ptx_policy import check_ptx
+from simt.nvrtc_toolkit import find_toolkit
 
 ATTACKS = Path(__file__).parents[1] / "attacks"
 MAP = exercise("selftest.map")
@@ -43,6 +44,13 @@ def test_a_way_to_a_file_or_a_misleading_text_is_refused_with_its_line(text, lin
 )  # fmt: skip
 def test_honest_text_is_accepted(text):
     assert scan_source(text) == ()
+
+
+def test_every_accepted_header_is_installed_and_curand_is_not_one_of_them():
+    folders = find_toolkit().include_dirs
+    assert [name for name in sorted(ALLOWED_HEADERS) if not any((folder / name).is_file() for folder in folders)] == []
+    (finding,) = scan_source("#include <curand_kernel.h>")
+    assert "not installed" in finding.help
 
 
 def findings_of(text, policy=frozenset()):
