@@ -6,7 +6,7 @@
 | `# exercise: ID` | a solution cell, its markers left in: `ClearAnswers` takes the solution out when the assignment is made |
 | `check("ID", …)`, `predict("ID", …)` | a locked test cell that begins `# check: ID points=N` |
 | Markdown | Markdown; a question under *Reflect* becomes one that a person grades, its answer left out |
-| `figure("NAME")` | the drawing as an attachment, so that the notebook shows it wherever it is opened |
+| `figure("NAME")` | the same cell: Jupyter shows no attached SVG, and one within the page takes the colours of its theme |
 | a widget | left out; the chart it moved stays, as it looks at first |
 
 The same solution gives the same bytes: cell ids come from the lesson's name and the cell's number.
@@ -15,7 +15,6 @@ The same solution gives the same bytes: cell ids come from the lesson's name and
 from __future__ import annotations
 
 import ast
-import base64
 import hashlib
 import re
 from collections.abc import Iterator
@@ -39,16 +38,22 @@ _REFLECT = "## Reflect"
 _FOLD = re.compile(r"<details>.*?</details>", re.DOTALL)
 _ANSWER_HERE = "BEGIN SOLUTION\n{answer}\nEND SOLUTION"
 
+IN_JUPYTER = """\
+*The Jupyter edition of this lesson. Run its cells from top to bottom with Shift+Enter; a `check` cell judges the answer
+above it, as often as you run both. Where the text speaks of sliders, the picture stands still: change the numbers in its
+cell instead.*"""
 FIND_COURSE = """\
 # Finds the course: installed, or in a folder above this notebook, or in the bundle beside it (Colab: upload that file).
 import importlib.util, pathlib, subprocess, sys
 
-for _folder in pathlib.Path.cwd().resolve().parents:
+_here = pathlib.Path.cwd().resolve()
+for _folder in (_here / "warpwise", *_here.parents):
     if (_folder / "grader" / "lesson.py").exists() and str(_folder) not in sys.path:
         sys.path.insert(0, str(_folder))
-if importlib.util.find_spec("grader") is None:
-    if not pathlib.Path("warpwise.zip").exists():
-        raise SystemExit("The course is not here. Put warpwise.zip beside this notebook and run this cell again.")
+_missing = [name for name in ("grader", "altair", "llvmlite") if importlib.util.find_spec(name) is None]
+if "grader" in _missing and not pathlib.Path("warpwise.zip").exists():
+    raise SystemExit("The course is not here. Put warpwise.zip beside this notebook and run this cell again.")
+if _missing and pathlib.Path("warpwise.zip").exists():
     subprocess.run([sys.executable, "-m", "zipfile", "-e", "warpwise.zip", "."], check=True)
     sys.path.insert(0, str(pathlib.Path("warpwise").resolve()))
     import course  # knows which CuPy this machine's driver takes; none without a GPU
@@ -70,12 +75,11 @@ class EditionError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """One cell to be: its source, nbgrader's metadata (None for a plain cell), attachments by name."""
+    """One cell to be: its source, nbgrader's metadata (None for a plain cell)."""
 
     kind: str  # "code" or "markdown"
     source: str
     nbgrader: dict[str, object] | None = None
-    attachments: dict[str, dict[str, str]] | None = None
 
 
 def notebook_of(solution: str, lesson: str, assets: Path) -> str:
@@ -95,7 +99,7 @@ def notebook_of(solution: str, lesson: str, assets: Path) -> str:
 
     cells = parse(solution).cells
     sliders = slider_values(cell.code for cell in cells)
-    pieces = [_locked("find-course", FIND_COURSE)]
+    pieces = [_Piece("markdown", IN_JUPYTER), _locked("find-course", FIND_COURSE)]
     for cell in cells:
         pieces += _pieces(cell, sliders, lesson, assets)
     pieces = _in_order(_with_needed_imports(pieces))
@@ -157,12 +161,10 @@ def _pieces(cell: Cell, sliders: dict[str, ast.expr], lesson: str, assets: Path)
         yield from _markdown(text, lesson)
     elif (imports := imports_without_marimo(code)) is not None:
         yield _locked(IMPORTS, imports)
-    elif (drawing := _figure(code)) is not None:
-        yield _drawing(*drawing, assets)
     elif called := _checked(code):
         yield from _tests(called, code)
     elif (static := at_rest(code, sliders)) is not None:
-        yield _Piece("code", static)
+        yield _Piece("code", _with_its_drawing(static, assets))
 
 
 def _tests(exercise_id: str, code: str) -> Iterator[_Piece]:
@@ -213,22 +215,14 @@ def _reflection(name: str, fold: str) -> _Piece:
     return _Piece("markdown", _ANSWER_HERE.format(answer=answer), metadata)
 
 
-def _figure(code: str) -> tuple[str, str] | None:
-    """(name, caption) of a cell that is `figure("NAME", "CAPTION")`."""
+def _with_its_drawing(code: str, assets: Path) -> str:
+    """A cell as it is; where it shows `figure("NAME")`, that drawing has to be there."""
     match ast.parse(code).body:
-        case [ast.Expr(ast.Call(ast.Name("figure"), [ast.Constant(str(name)), *rest], []))]:
-            caption = rest[0].value if rest and isinstance(rest[0], ast.Constant) else ""
-            return name, str(caption)
-    return None
-
-
-def _drawing(name: str, caption: str, assets: Path) -> _Piece:
-    path = assets / f"{name}.svg"
-    if not path.is_file():
-        raise EditionError(f"the drawing {path.name} is not in {assets}")
-    image = {"image/svg+xml": base64.b64encode(path.read_bytes()).decode()}
-    source = f"![{caption or name}](attachment:{path.name})" + (f"\n\n*{caption}*" if caption else "")
-    return _Piece("markdown", source, None, {path.name: image})
+        case [ast.Expr(ast.Call(ast.Name("figure"), [ast.Constant(str(name)), *_]))] if not (
+            assets / f"{name}.svg"
+        ).is_file():
+            raise EditionError(f"the drawing {name}.svg is not in {assets}")
+    return code
 
 
 def _checked(code: str) -> str:
@@ -265,8 +259,6 @@ def _cell(piece: _Piece, lesson: str, number: int):
     cell = make(piece.source, id=hashlib.sha256(f"{lesson}/{number}".encode()).hexdigest()[:12])
     if piece.nbgrader:
         cell.metadata["nbgrader"] = piece.nbgrader
-    if piece.attachments:
-        cell["attachments"] = piece.attachments
     return cell
 
 

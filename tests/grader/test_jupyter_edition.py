@@ -85,7 +85,7 @@ def test_chart_of_a_later_answer_moves_behind_its_test():
         answer,
         'check("hello.double_it", double_it_src)',
     )
-    assert [cell.source.split("\n")[0] for cell in cells.cells[2:]] == [
+    assert [cell.source.split("\n")[0] for cell in cells.cells[3:]] == [
         "# exercise: hello.double_it", "# check: hello.double_it points=1", look.split("\n")[0]
     ]  # fmt: skip
 
@@ -133,7 +133,9 @@ def test_solved_notebook_runs_in_jupyter_and_shows_the_card_and_drawings():
     [shown] = next(cell.outputs for cell in notebook.cells if cell.source.startswith("# check: hello.double_it"))
     assert 'data-status="pass"' in shown["data"]["text/html"] and "Passed" in shown["data"]["text/plain"]
     pages = [output["data"].get("text/html", "") for cell in notebook.cells for output in cell.get("outputs", ())]
-    assert any("<svg" in page for page in pages) and not any("<script" in page for page in pages)
+    drawings = [page for page in pages if "<figure" in page]
+    assert len(drawings) == 2 and any('class="ww-still"' in page for page in pages)
+    assert all("<svg" in page for page in drawings) and not any("<script" in page for page in pages)
 
 
 def test_nbgraders_validation_says_what_is_wrong_and_passes_what_is_right(tmp_path):
