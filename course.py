@@ -104,6 +104,12 @@ def lesson_file(name):
     raise UsageError(f"No lesson is called {name}. There are: {names}")
 
 
+def port_number(text):
+    if not text.isdigit() or not 0 < int(text) < 65536:
+        raise argparse.ArgumentTypeError(f"{text} is no port: a number from 1 to 65535")
+    return int(text)
+
+
 def free_port(first=2718):
     """The first port from marimo's own on that nothing listens on, else any free one."""
     for port in list(range(first, first + 50)) + [0]:
@@ -140,7 +146,7 @@ def learn(arguments):
     parser = argparse.ArgumentParser(prog="course.py learn")
     parser.add_argument("lesson", nargs="?", default="00_start_here", help="04, tiling or 04_tiling")
     parser.add_argument("--no-browser", action="store_true", help="print the address only")
-    parser.add_argument("--port", type=int, help="port on 127.0.0.1; default: a free one")
+    parser.add_argument("--port", type=port_number, help="port on 127.0.0.1; default: a free one")
     options = parser.parse_args(arguments)
     lesson = lesson_file(options.lesson)
     prepare_for_lessons()

@@ -278,7 +278,7 @@ def update(arguments):
     if arguments:
         path = Path(arguments[0])
         if not path.exists():
-            raise UpdateError(f"There is no {path}.")
+            raise UpdateError(f"There is no {path}. Give a release's zip file, or the folder that it was unpacked in.")
         update_from(path)
     elif (ROOT / ".git").exists():
         pull()

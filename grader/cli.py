@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterable, Sequence
 
 from grader.commands.status import Refusal, Status
-from grader.console import Output
+from grader.console import NoOutput, Output
 
 __all__ = ["COMMANDS", "main"]
 
@@ -77,6 +77,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Whoever read standard output has seen enough; Python would complain again at exit.
         sys.stdout = None
         return int(Status.PASSED)
+    except NoOutput as error:
+        sys.stdout = None
+        out.error(f"cannot write to standard output: {error}", "make room, or send it elsewhere")
+        return int(Status.INTERNAL)
     except Exception as error:
         return _internal(error, out)
 

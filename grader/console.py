@@ -12,7 +12,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-__all__ = ["Output"]
+__all__ = ["NoOutput", "Output"]
+
+
+class NoOutput(Exception):
+    """Standard output takes nothing more, such as on a full disk."""
 
 
 class Output:
@@ -34,9 +38,17 @@ class Output:
 
     def emit(self, record: Mapping[str, object]) -> None:
         """One JSON object on a line of standard output, only where JSON was asked for."""
-        if self.json_lines:
+        if not self.json_lines:
+            return
+        if sys.stdout is None:
+            raise NoOutput("it is closed")
+        try:
             sys.stdout.write(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n")
             sys.stdout.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise NoOutput(error.strerror) from None
 
     def say(self, words: RenderableType | str) -> None:
         """Something for people; brackets in it are text, not markup."""

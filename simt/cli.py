@@ -31,13 +31,26 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command; answers with its exit status."""
     arguments = _parser().parse_args(argv)
     try:
-        return arguments.run(arguments)
+        status = arguments.run(arguments)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return status
     except KeyboardInterrupt:
         print("interrupted: nothing was written", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _lose_output()
         return 0
+    except OSError as error:
+        _lose_output()
+        print(f"error: cannot write to standard output: {error.strerror}", file=sys.stderr)
+        print("  help: make room, or send it elsewhere", file=sys.stderr)
+        return INTERNAL_FAILURE
+
+
+def _lose_output() -> None:
+    """What is still to be written goes nowhere: Python would complain again at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -102,9 +115,9 @@ def _guarded(command: Command) -> Command:
     def run(arguments: argparse.Namespace) -> int:
         try:
             return command(arguments)
-        except BrokenPipeError:
-            raise
         except Exception as error:
+            if isinstance(error, OSError) and error.filename is None:
+                raise  # of standard output: every other file has a name
             return _failed(error, arguments.json)
 
     return run
@@ -116,9 +129,10 @@ def _failed(error: Exception, as_json: bool) -> int:
     from simt.nvrtc import CompilerMissing
 
     missing = isinstance(error, CompilerMissing)
-    if not missing:
-        traceback.print_exception(error)
-    message = str(error) if missing else f"simt failed: {type(error).__name__}: {error}. Please report it with both files"
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" (at {Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
+    failure = f"simt failed: {type(error).__name__}: {error}{place}. Please report it with both files"
+    message = str(error) if missing else failure
     print(message, file=sys.stderr)
     if as_json:
         print(json.dumps({"status": "not_supported" if missing else "failed", "message": message}))

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from simt.cli_programs import constants_of, program_of
+from simt.cli_programs import KernelUnreadable, constants_of, program_of, read_kernel
 from simt.codegen.prepare import Unsupported
 from simt.diagnostics import Diagnostic, Severity, diagnose, render
 from simt.events import Argument, Budget, Direction
@@ -79,16 +79,12 @@ def estimate_files(kernel: Path, launch: Path, gpu_name: str) -> EstimateReport:
     """Compiles for the GPU and samples each launch; whatever is wrong with the files is a finding."""
     try:
         target = gpu(gpu_name)
-        source = kernel.read_text(encoding="utf-8")
+        source = read_kernel(kernel)
         file = read_launch_file(launch)
     except UnknownGpu as error:
         found = diagnose("launch.file", str(error), help="such as --gpu h200")
         return EstimateReport(REFUSED, None, "", diagnostics=(found,))
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        found = diagnose("host.unreadable", f"cannot read the kernel {kernel}: {reason}", help="give a .cu or .ptx file")
-        return EstimateReport(UNREADABLE, target, "", diagnostics=(found,))
-    except LaunchFileUnreadable as error:
+    except (KernelUnreadable, LaunchFileUnreadable) as error:
         found = diagnose("host.unreadable", str(error), help=error.help)
         return EstimateReport(UNREADABLE, target, "", diagnostics=(found,))
     except LaunchFileError as error:

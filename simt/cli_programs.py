@@ -12,7 +12,29 @@ import numpy as np
 from simt.launch_file import LaunchFile, LaunchFileError, LaunchSpec
 from simt.program import Program
 
-__all__ = ["constants_of", "program_of"]
+__all__ = ["KernelUnreadable", "constants_of", "program_of", "read_kernel"]
+
+NO_KERNELS = {".py", ".ipynb", ".toml", ".json", ".npy"}  # files that stand beside kernels and are given by mistake
+
+
+class KernelUnreadable(ValueError):
+    """A kernel's file that is not there, or is something else; `help` is the next step."""
+
+    def __init__(self, kernel: Path, reason: str):
+        super().__init__(f"cannot read the kernel {kernel}: {reason}")
+        self.help = f"give the path of a .cu or .ptx file, as seen from {Path.cwd()}"
+
+
+def read_kernel(kernel: Path) -> str:
+    """The text of a kernel's file; raises `KernelUnreadable`."""
+    if kernel.suffix in NO_KERNELS and kernel.exists():
+        raise KernelUnreadable(kernel, f"a {kernel.suffix} file holds no CUDA C++ or PTX")
+    try:
+        return kernel.read_text(encoding="utf-8")
+    except OSError as error:
+        raise KernelUnreadable(kernel, error.strerror or "it cannot be opened") from None
+    except UnicodeDecodeError:
+        raise KernelUnreadable(kernel, "it is not UTF-8 text") from None
 
 
 def program_of(kernel: Path, source: str, file: LaunchFile, arch: str, spec: LaunchSpec) -> Program:

@@ -153,7 +153,8 @@ def report_text(report: RunReport, paths: Mapping[str, Path], *, with_times: boo
         parts.append("outputs\n" + "\n".join(_output_line(name, array, paths) for name, array in report.outputs.items()))
     if with_times:
         parts += [_resource_text(run) for run in report.runs]
-        parts.append("seconds: " + ", ".join(f"{name} {value:.3f}" for name, value in report.seconds.items()))
+        if report.seconds:
+            parts.append("seconds: " + ", ".join(f"{name} {value:.3f}" for name, value in report.seconds.items()))
     return "\n\n".join(part for part in parts if part) + "\n"
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from simt.arch import UnknownArch, arch
-from simt.cli_programs import constants_of, program_of
+from simt.cli_programs import KernelUnreadable, constants_of, program_of, read_kernel
 from simt.counters import Counters, add
 from simt.diagnostics import Diagnostic, Severity, diagnose
 from simt.events import ALL_CHECKS, Argument, Budget, Direction, LaunchResult, Status
@@ -133,19 +133,13 @@ def run_files(kernel: Path, launch: Path, options: RunOptions = RunOptions()) ->
     """Compiles, launches and reports; whatever is wrong with the files is a finding, not an exception."""
     empty = RunReport(Status.REJECTED, kernel.name, "", options.arch or DEFAULT_ARCH, options.checks)
     try:
-        source = kernel.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        message = f"cannot read the kernel {kernel}: {reason}"
-        found = diagnose("host.unreadable", message, help=f"give the path of a .cu or .ptx file, as seen from {Path.cwd()}")
-        return replace(empty, status=Status.UNREADABLE, diagnostics=(found,))
-    empty = replace(empty, source="" if kernel.suffix == ".ptx" else source)
-    try:
+        source = read_kernel(kernel)
+        empty = replace(empty, source="" if kernel.suffix == ".ptx" else source)
         file = read_launch_file(launch)
         name = options.arch or file.arch or DEFAULT_ARCH
         arch(name)
         entries = read_suppressions(options.suppress) if options.suppress else ()
-    except LaunchFileUnreadable as error:
+    except (KernelUnreadable, LaunchFileUnreadable) as error:
         found = diagnose("host.unreadable", str(error), help=error.help)
         return replace(empty, status=Status.UNREADABLE, diagnostics=(found,))
     except LaunchFileError as error:

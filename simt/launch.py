@@ -34,11 +34,13 @@ class Dim3:
         """`size` as a Dim3: an int is x, a sequence of one to three ints is x, y, z.
 
         Raises:
-            TypeError: a part is not exactly an int (`True` and 2.0 are not).
+            TypeError: it is text, or a part is not exactly an int (`True` and 2.0 are not).
             ValueError: no part, or more than three.
         """
         if isinstance(size, Dim3):
             return size
+        if isinstance(size, str):
+            raise TypeError(f"a dimension is an int or up to three, got the text {size!r}")
         parts = (size,) if type(size) is int else tuple(size)  # type: ignore[arg-type]
         if not 1 <= len(parts) <= 3:
             raise ValueError(f"a dimension has one to three parts, got {len(parts)}: {parts!r}")

@@ -121,7 +121,10 @@ def read_launch_file(path: str | Path) -> LaunchFile:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         help = f"give --launch the path of a .toml file, as seen from {Path.cwd()}"
         raise LaunchFileUnreadable(f"cannot read the launch file {path}: {reason}", help) from None
-    return read_launch_text(text, path.parent)
+    try:
+        return read_launch_text(text, path.parent)
+    except LaunchFileError as error:
+        raise LaunchFileError(f"{path}: {error}", error.help) from None
 
 
 def read_launch_text(text: str, folder: Path = Path()) -> LaunchFile:

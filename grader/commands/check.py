@@ -13,7 +13,7 @@ from grader.console import Output
 from grader.devices.base import Device
 from grader.model import Exercise, Report, Submission, Verdict
 
-__all__ = ["add", "notebook_paths", "remember", "run"]
+__all__ = ["SUFFIXES", "add", "notebook_paths", "remember", "run"]
 
 SUFFIXES = (".py", ".ipynb")
 _SKIPPED_FOLDERS = {"__marimo__", "__pycache__", ".ipynb_checkpoints"}
@@ -84,7 +84,7 @@ def _check_file(
     try:
         notebook = read_notebook(file, (only,) if only else None)
     except NotebookProblem as problem:
-        _refused(file, problem.message, problem.help, out)
+        _refused(file, problem.message, problem.help, out, "" if str(file) in problem.message else f"{file}: ")
         return
     if not notebook.answers:
         why = _syntax_problem(file) or notebook.suspicious or "no exercise of the course is answered in this file"
@@ -130,6 +130,9 @@ def remember(report: Report, file: Path) -> None:
 
 
 def _summary(reports: Sequence[Report], out: Output) -> None:
+    """The last line, unless nothing was judged."""
+    if not reports:
+        return
     passed = sum(report.passed for report in reports)
     score, most = sum(report.score for report in reports), sum(report.max_score for report in reports)
     out.say(f"{passed} of {len(reports)} passed, {score:g} of {most:g} points")

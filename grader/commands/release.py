@@ -123,6 +123,8 @@ def _key(path: Path) -> str:
     from grader.release.locked import new_key
 
     try:
+        if not path.parent.is_dir():
+            raise Refusal(f"there is no folder {path.parent} for the key {path.name}", "make it, or give --key FILE")
         if not path.exists():
             with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
                 file.write(new_key() + "\n")

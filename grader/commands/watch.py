@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from grader.commands.check import notebook_paths, remember
+from grader.commands.check import SUFFIXES, notebook_paths, remember
 from grader.commands.checking import add_device_option, context_of, judge, opened_device, show
-from grader.commands.status import Status
+from grader.commands.status import Refusal, Status
 from grader.console import Output
 from grader.devices.base import Device
 
@@ -28,6 +28,8 @@ def run(arguments: argparse.Namespace, out: Output) -> Status:
 
     path = Path(arguments.path)
     files = notebook_paths(path)
+    if path.is_file() and path.suffix not in SUFFIXES:
+        raise Refusal(f"{path} is neither a .py nor an .ipynb file", "watch the notebook itself, or the folder it lies in")
     seen: dict[str, str] = {}
     out.say(f"watching {path} ({len(files)} file{'s' if len(files) != 1 else ''}); Ctrl-C ends it")
     try:
