@@ -93,6 +93,8 @@ def lost_finding(lost: DeviceLost, compiled: Compiled, where: str) -> Diagnostic
         )
     else:
         help = "the kernel has no loop of its own: is the launch far larger than the work, or does a function it calls wait?"
+    if "printf" in compiled.source:
+        help = f"does printf write far too much, such as very wide fields or a line from every thread? If not: {help}"
     line = loops[0] if len(loops) == 1 else kernel_line(compiled.source, name)
     return diagnose(
         "runtime.budget", f"`{name}` gave {lost} ({where}), so the process it ran in was ended", line=line, help=help

@@ -63,6 +63,9 @@ class Checked:
             modified_inputs=tuple(dict.fromkeys((*checked.modified_inputs, *ran.modified_inputs))),
             printed=checked.printed,
             checks=checked.checks,
+            seconds={
+                name: sum(part.seconds.get(name, 0.0) for part in (checked, ran)) for name in ("translate", "run")
+            },
         )
 
     def time(self, pair: TimingPair, plan: TimingPlan) -> Trace | Timing | None:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from time import monotonic
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -102,9 +104,12 @@ class Cuda:
         try:
             with Buffers(self.cp, arguments) as buffers:
                 function = self.function(compiled, config)
+                begun = monotonic()
                 self.start(function, config, buffers.values)
                 self.cp.cuda.runtime.deviceSynchronize()
-                return _finished(config, arguments, buffers)
+                # What the kernel printed has been written by then, too, which can take far longer than the kernel.
+                seconds = monotonic() - begun
+                return replace(_finished(config, arguments, buffers), seconds={"run": seconds})
         except (self.cp.cuda.driver.CUDADriverError, self.cp.cuda.runtime.CUDARuntimeError) as error:
             self.spent = True
             return _result(Status.STOPPED, config, (_finding(str(error)),))

@@ -44,6 +44,11 @@ def test_of_several_loops_none_is_picked():
     assert finding.line == 3 and "lines 5, 6" in finding.help
 
 
+def test_a_time_out_of_a_kernel_that_prints_asks_what_it_prints():
+    _, finding = lost('printf("%999999999d", n);')
+    assert finding.help.startswith("does printf write far too much")
+
+
 @pytest.mark.parametrize("timed_out", [True, False])
 def test_what_ended_the_process_is_said(timed_out):
     report, finding = lost("", timed_out)
