@@ -1,5 +1,6 @@
 """Options and markers of the whole suite: which device runs the tests, and whether the long ones run."""
 
+import hypothesis
 import pytest
 
 DEVICES = ("simulator", "cuda")
@@ -14,6 +15,17 @@ def pytest_addoption(parser):
         help="device that runs kernels; `cuda` adds the tests marked gpu",
     )
     group.addoption("--full", action="store_true", help="add the tests marked full: the same ideas over far more data")
+
+
+# Every run draws the same examples, and none fails because the machine is busy.
+hypothesis.settings.register_profile(
+    "suite",
+    derandomize=True,
+    deadline=None,
+    database=None,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
+hypothesis.settings.load_profile("suite")
 
 
 def pytest_configure(config):

@@ -62,7 +62,7 @@ reports = st.builds(
 )  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(reports)
 def test_every_report_survives_the_round_trip(report):
     line = json.dumps(to_json(report), allow_nan=False)

@@ -28,7 +28,7 @@ def guarded(n, dtype=np.float32):
     return whole, whole[32 : 32 + n]
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(start=st.integers(-40, 1040), mask=st.integers(1, ALL))
 def test_lanes_outside_read_nan_and_write_nothing(start, mask):
     m = Machine()

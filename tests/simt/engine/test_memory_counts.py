@@ -54,7 +54,7 @@ def wavefronts(addresses, mask, n_bytes):
     return sum(counts), sum(count - 1 for count in counts)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(size=st.sampled_from(SIZES), place=places, mask=masks)
 def test_global_sectors_are_the_distinct_ones(size, place, mask):
     m = Machine()
@@ -68,7 +68,7 @@ def test_global_sectors_are_the_distinct_ones(size, place, mask):
         assert list(site.counts)[:4] == expected
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(size=st.sampled_from(SIZES), place=places, mask=masks)
 def test_shared_wavefronts_follow_the_banks(size, place, mask):
     m = Machine()
@@ -79,7 +79,7 @@ def test_shared_wavefronts_follow_the_banks(size, place, mask):
     assert (site.counts[5], site.counts[6]) == wavefronts(addresses, mask, n_bytes)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(place=st.lists(st.integers(0, 15), min_size=32, max_size=32), mask=masks, size=st.sampled_from([1, 4, 8]))
 def test_local_memory_is_interleaved_by_word(place, mask, size):
     m = Machine(local_bytes=128)
@@ -121,7 +121,7 @@ def test_a_uniform_shared_load_is_a_broadcast(elements, mask, expected):
     assert site.counts[5] == again.counts[5] == expected
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(size=st.sampled_from(SIZES), place=places, mask=masks, seed=st.integers(0, 9))
 def test_values_arrive_lane_by_lane_and_inactive_lanes_stay(size, place, mask, seed):
     m = Machine()
@@ -140,7 +140,7 @@ def test_values_arrive_lane_by_lane_and_inactive_lanes_stay(size, place, mask, s
                 assert np.array_equal(out[e, lane], wanted)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(size=st.sampled_from(SIZES), order=st.permutations(range(32)), mask=masks, seed=st.integers(0, 9))
 def test_stores_reach_memory_and_mark_what_they_wrote(size, order, mask, seed):
     m = Machine()

@@ -49,7 +49,7 @@ def disagreements(machine, form, sources):
 def agree(forms, n_examples):
     machine = compiled(forms, cpu=CPU)
 
-    @hypothesis.settings(max_examples=n_examples, deadline=None, derandomize=True, database=None)
+    @hypothesis.settings(max_examples=n_examples)
     @hypothesis.given(pool=st.binary(min_size=POOL_BYTES, max_size=POOL_BYTES), seed=st.integers(0, 2**32))
     def holds(pool, seed):
         choice = np.random.default_rng(seed)

@@ -31,7 +31,7 @@ def dominated(graph, root, node):
     return reached(graph, root) - reached(graph, root, without=node)
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=300)
 @given(graphs())
 def test_dominators_follow_the_definition(graph):
     found = dominators(graph, 0)
@@ -45,7 +45,7 @@ def test_dominators_follow_the_definition(graph):
         assert [found[node]] == (nearest or [node])
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=300)
 @given(graphs())
 def test_every_cycle_runs_before_what_it_leads_to(graph):
     order, nests = rank(graph, 0)
@@ -61,7 +61,7 @@ def test_every_cycle_runs_before_what_it_leads_to(graph):
         assert places == list(range(places[0], places[0] + len(places))) and order[places[0]] == nest.header
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=300)
 @given(graphs())
 def test_cycles_are_found_and_nest(graph):
     _, nests = rank(graph, 0)
@@ -81,7 +81,7 @@ def test_cycles_are_found_and_nest(graph):
             assert set(nest.nodes) <= set(outer.nodes) - {outer.header} and nest.depth == outer.depth + 1
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200)
 @given(graphs())
 def test_preorder_meets_a_dominator_first(graph):
     met = preorder(graph, 0)
@@ -99,7 +99,7 @@ def text_of(graph):
     return "".join(lines) + "}"
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200)
 @given(graphs())
 def test_post_dominators_and_control_dependence_follow_the_definition(graph):
     cfg = build(parse(text_of(graph)).functions["k"])

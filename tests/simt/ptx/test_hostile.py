@@ -31,14 +31,14 @@ def attempt(text):
         assert 1 <= error.line <= text.count("\n") + 1
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200)
 @given(st.lists(PIECES, max_size=60))
 def test_any_text_parses_or_raises_the_own_error(pieces):
     attempt("".join(pieces))
     attempt(".entry k() {" + " ".join(pieces) + "}")
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=150)
 @given(st.data())
 def test_damaged_output_parses_or_raises_the_own_error(data):
     text = SAMPLE
@@ -49,7 +49,7 @@ def test_damaged_output_parses_or_raises_the_own_error(data):
     attempt(text)
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=100)
 @given(st.text(max_size=200))
 def test_any_characters_are_taken(text):
     attempt(text)
