@@ -124,9 +124,13 @@ class Cuda:
         """The kernel, ready for launches of this configuration."""
         function = self.load(compiled).get_function(compiled.kernel)
         if config.max_dynamic_shared:
-            # cuda.h: CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES is 8
-            self.cp.cuda.driver.funcSetAttribute(function.ptr, 8, config.max_dynamic_shared)
+            self.allow_shared(function, config.max_dynamic_shared)
         return function
+
+    def allow_shared(self, function, shared_bytes: int) -> None:
+        """Lets launches of a kernel ask for so much dynamic shared memory."""
+        # cuda.h: CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES is 8
+        self.cp.cuda.driver.funcSetAttribute(function.ptr, 8, shared_bytes)
 
     def start(self, function, config: LaunchConfig, values: Sequence[object]) -> None:
         """Queues one launch on the current stream."""

@@ -1,7 +1,8 @@
 """One round of paired cold launches on a GPU: what happens around each launch, and what is read from it.
 
-Before every launch, outside its events: inputs with new contents, poisoned outputs, another L2 content, and a stamp of
-the SM clock. All of it is queued ahead, so that the time the host needs lies under the flush.
+Before every launch, outside its events: inputs with new contents, poisoned outputs, poisoned shared memory and registers,
+another L2 content, and a stamp of the SM clock. All of it is queued ahead, so that the time the host needs lies under the
+flush.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from grader.devices.cuda_memory import GUARD_BYTES, TO_HOST, Buffers, guard_findings
+from grader.devices.cuda_memory import GUARD_BYTES, POISON, TO_HOST, Buffers, guard_findings
 from grader.model import TimedKernel, TimingPair, TimingPlan
 from grader.timing.contents import FLOATS, launch_nonce
 from grader.timing.decision import FLOORS
 from grader.timing.plan import BASELINE, STUDENT, Step, schedule
+from grader.timing.tools import SCRUB_THREADS
 from grader.timing.trace import CheckedLaunch, Trace
+from simt.arch import arch as arch_of
 from simt.diagnostics import Diagnostic
 from simt.events import Direction
 
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PairTimer"]
 
-TOOLS = ("empty", "fill", "stamp", "freshen16", "freshen32", "freshen64")  # of grader.timing.tools
+TOOLS = ("empty", "fill", "scrub", "stamp", "freshen16", "freshen32", "freshen64")  # of grader.timing.tools
 MOST_COPIES = 64
 MOST_COPY_BYTES = 8 << 30  # of all copies of the buffers together
 PILOTS = 5
@@ -71,6 +74,8 @@ class PairTimer:
         self._flush_bytes = max(2 * cuda.l2_bytes, LEAST_FLUSH_BYTES) // 16 * 16
         self._flush_memory = cuda.cp.cuda.alloc(self._flush_bytes)
         self._flushes = 0
+        self._shared_bytes = arch_of(cuda.arch).max_shared_bytes_per_block
+        cuda.allow_shared(self._tools["scrub"], self._shared_bytes)
         self._copies = [Buffers(cuda.cp, pair.arguments)]
         self._functions = [cuda.function(arm.compiled, arm.config) for arm in self._arms]
         self._starts = [self._direct(index) for index in (BASELINE, STUDENT)]
@@ -139,12 +144,24 @@ class PairTimer:
         self._stamp(2 * position + 1)
 
     def _prepare(self, nonce: int) -> None:
-        """New inputs and poison in every copy, then other data in the L2 cache."""
+        """New inputs and poison in every copy, poison in what an SM keeps, then other data in the L2 cache.
+
+        The fill comes last: it uses no shared memory, so that each arm finds the SM divided in the same way.
+        """
         for number, buffers in enumerate(self._copies):
             buffers.refresh()
             for index, name in enumerate(self._pair.fresh):
                 self._freshen(buffers, name, launch_nonce(nonce, number, index))
+        self._scrub()
         self._flush()
+
+    def _scrub(self) -> None:
+        """Takes away what a kernel before left in shared memory and registers, such as the baseline's results.
+
+        A block takes all shared memory of an SM, so that the first blocks go one to each; the others are for safety.
+        """
+        arguments = (np.uint32(self._shared_bytes // 4), np.uint32(POISON))
+        self._tools["scrub"]((2 * self._cuda.sm_count,), (SCRUB_THREADS,), arguments, shared_mem=self._shared_bytes)
 
     def _freshen(self, buffers: Buffers, name: str, nonce: int) -> None:
         row = next(row for row in buffers.rows if row.argument.name == name)

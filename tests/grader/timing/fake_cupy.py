@@ -79,6 +79,8 @@ class FakeCupy:
     ):
         self.now_ns, self.floor_ns, self.clocks = 0.0, floor_ns, list(clock_mhz)
         self._captured: list[Callable[[], None]] | None = None
+        self.launched: list[tuple[str, int]] = []  # tools by name, others as "kernel", with their dynamic shared bytes
+        self.shared_limits: dict[str, int] = {}
         event, module, stream = _classes(self, kernels)
         runtime = SimpleNamespace(
             memcpy=lambda to, source, size, kind: ctypes.memmove(int(to), int(source), size),
@@ -95,24 +97,30 @@ class FakeCupy:
             Stream=stream,
             alloc=_allocated,
             runtime=runtime,
-            driver=SimpleNamespace(CUDADriverError=CudaError),
+            driver=SimpleNamespace(
+                CUDADriverError=CudaError,
+                funcSetAttribute=lambda ptr, attribute, value: self.shared_limits.update({ptr: value}),
+            ),
             function=SimpleNamespace(Module=module),
             get_elapsed_time=lambda start, stop: (stop.at - start.at) / 1e6,
         )
         self.get_default_memory_pool = lambda: SimpleNamespace(free_all_blocks=lambda: None)
 
     def _function(self, name: str, kernel):
-        tools = {"empty": lambda: self.floor_ns, "fill": lambda *_: 0.0, "stamp": self._stamp}
+        tools = {"empty": lambda: self.floor_ns, "stamp": self._stamp}
+        tools |= dict.fromkeys(("fill", "scrub"), lambda *_: 0.0)
         for bits, dtype in ((16, np.float16), (32, np.float32), (64, np.float64)):
             tools[f"freshen{bits}"] = lambda address, n, nonce, dtype=dtype: _freshen(address, n, nonce, dtype)
         run = kernel or tools[name]
 
         def launch(grid, block, values, shared_mem=0):
             def call():
+                self.launched.append((name if kernel is None else "kernel", shared_mem))
                 self.now_ns += run(*values)
 
             call() if self._captured is None else self._captured.append(call)
 
+        launch.ptr = name
         return launch
 
     def _stamp(self, address) -> float:

@@ -8,8 +8,9 @@ from grader.devices import choose
 from grader.model import TimingPlan
 from grader.timing.contents import FLOATS, fresh_inputs, freshened, launch_nonce, mixed
 from grader.timing.plan import BASELINE, STUDENT, schedule
-from grader.timing.tools import SOURCE
-from simt.events import Argument, Direction
+from grader.timing.tools import SCRUB_THREADS, SOURCE
+from simt.arch import arch
+from simt.events import Argument, Direction, Status
 from simt.launch import Dim3, LaunchConfig
 
 SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.5, 0.3]
@@ -35,6 +36,25 @@ def test_kernel_and_numpy_draw_the_same_contents(dtype):
     compiled = compile_text(SOURCE, f"freshen{bits}", device.arch)
     got = device.run(compiled, LaunchConfig(Dim3(2), Dim3(128)), arguments).outputs["data"]
     assert np.array_equal(got.view(FLOATS[bits // 8].word), freshened(data, nonce).view(FLOATS[bits // 8].word))
+
+
+@pytest.mark.parametrize("target", ["sm_75", "sm_80", "sm_90", "sm_120"])
+def test_the_kernel_that_scrubs_holds_a_register_file_and_spills_nothing(target):
+    resources = compile_text(SOURCE, "scrub", target).resources
+    assert SCRUB_THREADS * resources.registers > 0.9 * arch(target).registers_per_sm and resources.registers <= 255
+    assert resources.spill_bytes == resources.local_bytes == 0
+
+
+def test_the_kernel_that_scrubs_writes_all_shared_memory_and_stays_within_it():
+    device = choose("simulator")
+    whole = arch(device.arch).max_shared_bytes_per_block
+    compiled = compile_text(SOURCE, "scrub", device.arch)
+    arguments = (
+        Argument("words", Direction.SCALAR, np.uint32(whole // 4)), Argument("poison", Direction.SCALAR, np.uint32(7)),
+    )  # fmt: skip
+    result = device.run(compiled, LaunchConfig(Dim3(2), Dim3(SCRUB_THREADS), whole, whole), arguments)
+    assert result.status is Status.OK, result.diagnostics
+    assert result.counters.shared_store_requests >= 2 * whole // 4 // 32
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])

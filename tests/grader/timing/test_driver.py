@@ -14,6 +14,7 @@ from grader.model import Compiled, Resources, Timed, TimedKernel, TimingPair, Ti
 from grader.notebook.literals import launch_spec
 from grader.timing.plan import schedule
 from grader.timing.statistics import statistics_of
+from simt.arch import arch
 from simt.events import Argument, Direction
 from simt.launch import Dim3, LaunchConfig
 from tests.grader.timing.fake_cupy import CudaError, FakeCupy, array_at
@@ -75,6 +76,20 @@ def test_every_launch_sees_new_inputs_and_poison_and_both_halves_the_same(monkey
     assert [x for x, _ in base] == [x for x, _ in student]
     assert len({x for x, _ in base}) > 35 and all(abs(x - 0.5) < 1e-3 for x, _ in base)
     assert all(np.isnan(y) for _, y in (*base, *student))
+
+
+def test_what_the_kernel_before_left_in_an_sm_is_gone_before_each_launch(monkeypatch):
+    device = cuda(monkeypatch, kernel(6e4), kernel(4e4))
+    device.time(pair(), PLAN)
+    launched = device.cp.launched
+    names = [name for name, _ in launched]
+    starts = [index for index, name in enumerate(names) if name == "kernel"]
+    assert len(starts) >= 80
+    for index in starts:
+        # The flush comes after the scrub, and nothing but the stamp between it and the kernel.
+        assert names[index - 3 : index] == ["scrub", "fill", "stamp"]
+    whole = arch(device.arch).max_shared_bytes_per_block
+    assert {shared for name, shared in launched if name == "scrub"} == {whole} == {device.cp.shared_limits["scrub"]}
 
 
 def test_a_short_kernel_is_timed_by_several_copies_at_once(monkeypatch):
