@@ -11,12 +11,13 @@ import pytest
 
 from grader.answers import submit
 from grader.compile import compile_text
-from grader.devices import CASE_BUDGET, DeviceLost
+from grader.devices import CASE_BUDGET, DeviceLost, choose, cuda_timing
 from grader.devices.checked import Checked
 from grader.exercises import exercise
 from grader.hidden import NO_SEEDS
-from grader.model import Verdict
+from grader.model import TimedKernel, TimingPair, TimingPlan, Verdict
 from grader.pipeline import grade
+from grader.timing.tools import tools_for
 from grader.worker.health import Guarded, Mark, MarkFile
 from grader.worker.host import WorkerDevice
 from grader.worker.starting import ROOT
@@ -134,6 +135,40 @@ def test_an_error_of_the_gpu_leaves_the_next_grade_right(gpu, simulator, kernel)
     result = launch(gpu, kernel, SECONDS)
     assert result.status is Status.STOPPED and result.diagnostics
     assert_the_next_grade_is_right(gpu, simulator)
+
+
+# A baseline that leaves 41.0 all over its shared memory, and an answer that looks for it in its own.
+RESIDUE = """
+extern "C" __global__ void leave(float* y) {
+    extern __shared__ float kept[];
+    for (int i = threadIdx.x; i < 12288; i += blockDim.x) kept[i] = 41.0f;
+    __syncthreads();
+    y[blockIdx.x * blockDim.x + threadIdx.x] = kept[12287 - threadIdx.x];
+}
+extern "C" __global__ void look(float* y) {
+    extern __shared__ float kept[];
+    volatile float* found = kept;
+    float count = 0.0f;
+    for (int i = threadIdx.x; i < 12288; i += blockDim.x) count += found[i] == 41.0f;
+    y[blockIdx.x * blockDim.x + threadIdx.x] = count;
+}
+"""
+
+
+@pytest.mark.parametrize("scrubbed", [False, True])
+def test_a_timed_launch_finds_nothing_of_the_baseline_in_shared_memory(scrubbed, monkeypatch):
+    """The control shows that a GPU leaves it there: without it, this test could not fail."""
+    if not scrubbed:
+        monkeypatch.setattr(cuda_timing.PairTimer, "_scrub", lambda self: None)
+    device = choose("cuda")
+    config = LaunchConfig(Dim3(4 * device.sm_count), Dim3(256), 4 * 12288)
+    arms = [TimedKernel(compile_text(RESIDUE, name, device.arch), config) for name in ("leave", "look")]
+    y = Argument("y", Direction.OUT, np.zeros(config.grid.volume * 256, np.float32))
+    trace = device.time(TimingPair(*arms, (y,), (), tools_for(device.arch)), TimingPlan(pairs=20))
+    device.close()
+    assert trace.findings == () and trace.checked
+    found = sum(float(launch.outputs["y"].sum()) for launch in trace.checked)
+    assert (found == 0) is scrubbed
 
 
 @pytest.mark.parametrize("name", sorted(ATTACKS.keys() - BOMBS))
