@@ -9,15 +9,19 @@ import sys
 
 import pytest
 
+from grader.compile import compile_text
 from grader.devices.base import CASE_BUDGET
 from grader.doctor_sandbox import ALWAYS
+from grader.exercises import all_exercises
+from grader.model import KernelAnswer
 from grader.notebook import MAX_NOTEBOOK_BYTES
 from grader.notebook.cells import MAX_WORDS
-from grader.notebook.source import MAX_SOURCE_BYTES
+from grader.notebook.source import MAX_SOURCE_BYTES, canonical
 from grader.preparing import MAX_THREADS
 from grader.ptx_policy import MAX_LOCAL_BYTES, MAX_PTX_CHARACTERS
 from grader.worker.health import MOST_FAILURES
 from grader.worker.host import SPARE_SECONDS, limits_for
+from grader.worker.starting import GPU_ENVIRONMENT
 from simt.cpus import available_cpus
 from simt.nvrtc_log import MOST_LOG_CHARACTERS
 from simt.sandbox import Limits, layers
@@ -73,6 +77,18 @@ COMPILER, SIMULATOR, GPU = Limits(), limits_for("simulator"), limits_for("cuda")
 )
 def test_a_number_of_the_page_is_the_codes(text):
     assert text in FLAT
+
+
+def test_the_environment_of_a_gpu_worker_is_the_one_of_the_page():
+    listed = FLAT.split("Of the environment a worker gets only ")[1].split(". ")[0]
+    assert tuple(re.findall(r"`(\w+)`", listed)) == GPU_ENVIRONMENT
+
+
+def test_no_baseline_leaves_anything_in_local_memory():
+    for row in all_exercises():
+        if row.baseline and isinstance(row.answer, KernelAnswer):
+            built = compile_text(canonical(row.baseline[0]), row.answer.kernel, "sm_90")
+            assert built.resources.local_bytes == built.resources.spill_bytes == 0, row.id
 
 
 def test_no_limit_is_missing_for_files():
