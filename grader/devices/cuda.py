@@ -62,7 +62,9 @@ class Cuda:
         except ImportError as error:
             raise DeviceMissing(f"CuPy is not installed ({error}); `pip install cupy-cuda13x` brings it") from None
         if not cupy.cuda.is_available():
-            raise DeviceMissing("CuPy finds no GPU with a working driver")
+            chosen = os.environ.get("CUDA_VISIBLE_DEVICES")
+            among = "" if chosen is None else f" among those that CUDA_VISIBLE_DEVICES={chosen!r} leaves"
+            raise DeviceMissing(f"CuPy finds no GPU with a working driver{among}")
         self.cp = cupy
         self.device = cupy.cuda.Device()
         self.device.use()

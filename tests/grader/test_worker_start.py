@@ -3,13 +3,13 @@
 import pytest
 
 from grader.answers import submit
-from grader.devices import DeviceLost
+from grader.devices import DeviceLost, DeviceMissing
 from grader.exercises import exercise
 from grader.hidden import NO_SEEDS
-from grader.model import Compiled, Resources, Verdict
+from grader.model import Compiled, Resources, TimingPlan, Verdict
 from grader.pipeline import grade
 from grader.running import lost_finding
-from grader.timing.lock import lock_path
+from grader.timing.lock import GpuBusy, lock_path
 from grader.worker.host import WorkerDevice
 from grader.worker.starting import GPU_ENVIRONMENT, ROOT, environment_for
 from tests.attacks.table import ATTACKS
@@ -24,6 +24,26 @@ def hello():
         "uuid": "GPU-" + os.environ.get("CUDA_VISIBLE_DEVICES", "0"), "environment": sorted(os.environ)}}
     return (json.dumps(facts).encode(),)
 serve(lambda message: message, hello)
+"""
+
+
+# A worker on a host of several GPUs, over a CuPy and an NVML of the tests: CUDA_VISIBLE_DEVICES says at which address it is.
+GPUS = f"""
+import os, sys
+from types import SimpleNamespace
+sys.path.insert(0, {str(ROOT)!r})
+from tests.grader.test_nvml import FakeNvml
+from tests.grader.timing.fake_cupy import FakeCupy
+class Library(FakeNvml):
+    nvmlInit = lambda self: None
+    nvmlDeviceGetHandleByPciBusId = lambda self, address: address
+    nvmlDeviceGetUUID = lambda self, handle: "GPU-at-" + handle.decode()
+cupy, chosen = FakeCupy({{}}), os.environ["CUDA_VISIBLE_DEVICES"]
+cupy.cuda.is_available = lambda: chosen != ""
+cupy.cuda.Device = lambda: SimpleNamespace(use=lambda: None, compute_capability="90", id=0, pci_bus_id=f"0000:0{{chosen}}:00.0")
+sys.modules |= {{"cupy": cupy, "pynvml": Library()}}
+from grader.worker.child import main
+main()
 """
 
 
@@ -66,6 +86,21 @@ def test_jobs_on_two_gpus_hold_two_locks(started_as, job, monkeypatch):
     first = started_as(SCRIPT, "cuda")._ready()["uuid"]
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4")
     assert lock_path(first) != lock_path(started_as(SCRIPT, "cuda")._ready()["uuid"])
+
+
+def test_a_timing_holds_the_lock_of_the_gpu_that_the_job_was_given(started_as, job, monkeypatch):
+    def busy(uuid):
+        raise GpuBusy(f"{uuid} is in use")
+
+    monkeypatch.setattr("grader.timing.lock.exclusive", busy)
+    with pytest.raises(GpuBusy, match="GPU-at-0000:03:00.0 is in use"):
+        started_as(GPUS, "cuda").time(None, TimingPlan())
+
+
+def test_that_a_job_has_no_gpu_is_said_with_the_variable(started_as, job, monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    with pytest.raises(DeviceMissing, match="CUDA_VISIBLE_DEVICES=''"):
+        started_as(GPUS, "cuda").start()
 
 
 def test_a_job_that_was_given_no_gpu_gets_none(started_as, job, monkeypatch):
