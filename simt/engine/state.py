@@ -220,6 +220,7 @@ class Launch(Record):
     trace_limit: i32
     trace: Ptr[TraceRecord]
     trace_count: i64
+    traces_global: i32  # requests of global memory alone are kept
     race_epoch: u64
     printf: Ptr[u8]
     printf_bytes: i64

@@ -15,13 +15,16 @@ __all__ = ["note_writers", "trace_one", "trace_request"]
 def trace_request(warp: Ptr[Warp], site: Ptr[Site], mask: u32, addresses: Ptr[u64]) -> void:
     """Keeps a request until the limit is reached; a traced launch has one native thread."""
     launch = warp.block.launch
+    scope = scope_of(site, addresses[trailing_zeros(mask)])
+    if launch.traces_global != 0 and scope != Scope.GLOBAL:
+        return
     if launch.trace_count < i64(launch.trace_limit):
         kept = launch.trace + launch.trace_count
         kept.site = site.index
         kept.warp = warp.index
         kept.block = warp.block.linear
         kept.mask = mask
-        kept.scope = scope_of(site, addresses[trailing_zeros(mask)])
+        kept.scope = scope
         memcpy(addr(kept.addresses), addresses, 256)
     launch.trace_count += 1
 

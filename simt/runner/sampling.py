@@ -15,7 +15,6 @@ import numpy as np
 from simt.codegen.plan import Plan
 from simt.codegen.runtime import runtime
 from simt.engine.block import Outcome
-from simt.engine.state import Scope
 from simt.engine.trace_records import TraceRecord
 from simt.events import Argument, Budget
 from simt.launch import LaunchConfig
@@ -23,11 +22,12 @@ from simt.runner.buffers import bind
 from simt.runner.launch import Kernel, launch_state
 from simt.runner.states import ThreadState
 
-__all__ = ["Counted", "Sampler", "Traced"]
+__all__ = ["MOST_OF_A_BLOCK", "Counted", "Sampler", "Traced"]
 
 MOST_FUEL = 64_000_000  # warp instructions of one block, about a second
 RECORD = np.dtype(TraceRecord.structure())
-TRACE_RECORDS = 1 << 16  # of one block's requests, shared ones too: 18 MB
+TRACE_RECORDS = 1 << 16  # of blocks' requests of global memory: 18 MB
+MOST_OF_A_BLOCK = int(0.9 * TRACE_RECORDS)  # that a trace of one block may take
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +55,11 @@ class Traced:
         records: (n,) of `TraceRecord`, as `RECORD`.
         block: (n,) int64, linear index of the block.
         turn: (n,) int64: the how manieth request of its warp.
-        complete: whether every block ran to its end.
     """
 
     records: np.ndarray
     block: np.ndarray
     turn: np.ndarray
-    complete: bool
 
 
 class Sampler:
@@ -82,6 +80,7 @@ class Sampler:
             budget=Budget(printf_bytes=0), trace=TRACE_RECORDS, cluster=tuple(config.cluster) if config.cluster else None,
             cooperative=config.cooperative,
         )
+        self.launch.record.traces_global = 1
         self.group = self.launch.record.group  # blocks that run together
         self.trace, self.slice = self.launch.record.trace, self.launch.record.slice
         self.state = ThreadState(self.launch, 0)
@@ -157,27 +156,32 @@ class Sampler:
         record.trace = self.trace
         record.slice = min(self.slice, max(instructions, 1))
         budget = record.slice * record.warps_per_block
-        kept, owners, turns, complete = [], [], [], True
+        kept: list[np.ndarray] = []
+        turns: list[np.ndarray] = []
+        record.trace_count = 0
         for index in sorted({index // self.group for index in blocks}):
-            record.trace_count = 0
-            complete = self._run(index, budget * self.group) is not None and complete
-            rows, turn = self._requests(min(record.trace_count, TRACE_RECORDS), requests)
-            kept.append(rows)
-            turns.append(turn)
-            owners.append(rows["block"].astype(np.int64))
-        return Traced(np.concatenate(kept), np.concatenate(owners), np.concatenate(turns), complete)
+            self._run(index, budget * self.group)
+            if record.trace_count > TRACE_RECORDS - MOST_OF_A_BLOCK:
+                self._take_requests(requests, kept, turns)
+        self._take_requests(requests, kept, turns)
+        records = np.concatenate(kept).reshape(-1).view(RECORD)
+        return Traced(records, records["block"].astype(np.int64), np.concatenate(turns))
 
-    def _requests(self, count: int, most: int) -> tuple[np.ndarray, np.ndarray]:
-        """((n,) records, (n,) int64): a block's traced global requests and their turns in their warps."""
-        records = np.frombuffer(memoryview(self.launch.trace).cast("B"), RECORD)[:count]
-        records = records[records["scope"] == Scope.GLOBAL]
-        warp = records["warp"] + records["block"] * self.launch.record.warps_per_block
+    def _take_requests(self, most: int, kept: list[np.ndarray], turns: list[np.ndarray]) -> None:
+        """Appends the traced global requests of whole blocks, as bytes, and their turns in their warps below `most`."""
+        record = self.launch.record
+        raw = np.frombuffer(memoryview(self.launch.trace).cast("B"), np.uint8)
+        raw = raw.reshape(-1, RECORD.itemsize)[: min(record.trace_count, TRACE_RECORDS)]
+        record.trace_count = 0
+        records = raw.reshape(-1).view(RECORD)
+        warp = records["warp"] + records["block"] * record.warps_per_block
         order = np.argsort(warp, kind="stable")
         starts = np.searchsorted(warp[order], warp[order])
         turn = np.empty(len(warp), np.int64)
         turn[order] = np.arange(len(warp)) - starts
         keep = turn < most
-        return records[keep], turn[keep]
+        kept.append(raw[keep])
+        turns.append(turn[keep])
 
     def _clear_counts(self) -> None:
         self.state.block_runs[:] = 0

@@ -14,7 +14,7 @@ from simt.engine.state import Access, Scope
 from simt.gpus import Gpu
 from simt.model.caches import CacheRun, CacheSizes, run_caches
 from simt.model.work import Traffic, Work
-from simt.runner.sampling import TRACE_RECORDS, Sampler, Traced
+from simt.runner.sampling import MOST_OF_A_BLOCK, Sampler, Traced
 
 __all__ = ["Effort", "sample_traffic"]
 
@@ -40,7 +40,7 @@ class Effort:
 
 @dataclass(frozen=True, slots=True)
 class _Pace:
-    """Averages of a warp: instructions, what they cost to run here, global requests; and requests of any kind of a block."""
+    """Averages of a warp: instructions, what they cost to run here, global requests; and global requests of a block."""
 
     instructions: float
     cost: float
@@ -63,7 +63,9 @@ def sample_traffic(sampler: Sampler, work: Work, gpu: Gpu, resident: int, effort
     deep = _trace(sampler, work, pace, effort, few, max(1, effort.requests // (len(few) * work.warps)))
     l2_share = gpu.l2_bytes * sms // active
     first = _send(sampler, work, deep, gpu, per_sm, sms, l2_share)
-    hot = _hot_line(work, _trace(sampler, work, pace, effort, few[:2], int(pace.requests) + 1))
+    hot = (0.0, 1.0)
+    if work.of_global(Access.ATOMIC):
+        hot = _hot_line(work, _trace(sampler, work, pace, effort, few[:2], int(pace.requests) + 1))
     if len(few) == wave:
         return _traffic(work, first, None, None, hot)
     wide = _trace(sampler, work, pace, effort, list(range(wave)), max(LEAST_TURNS, effort.requests // (wave * work.warps)))
@@ -76,14 +78,14 @@ def _pace(work: Work) -> _Pace:
     blocks = work.plan.cfg.blocks
     instructions = float(work.runs @ np.array([len(block.instructions) for block in blocks])) / work.warps
     matrix = float(work.runs @ np.array([sum(i.name in MATRIX for i in block.instructions) for block in blocks])) / work.warps
-    of_block = float(work.sites[:, [0, 4, 8]].sum())
+    of_block = work.requests(Scope.GLOBAL)
     cost = instructions + MATRIX_COST * matrix
     return _Pace(instructions, cost, work.requests(Scope.GLOBAL) / work.warps, of_block)
 
 
 def _trace(sampler: Sampler, work: Work, pace: _Pace, effort: Effort, blocks: list[int], turns: int) -> Traced:
     room = effort.fuel / (len(blocks) * work.warps * pace.cost)
-    share = min(1.0, turns / pace.requests, 0.9 * TRACE_RECORDS / max(pace.of_block, 1), room)
+    share = min(1.0, turns / pace.requests, MOST_OF_A_BLOCK / max(pace.of_block, 1), room)
     return sampler.traced(blocks, turns, int(1.2 * pace.instructions * share) + 64)
 
 
