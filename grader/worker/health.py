@@ -185,12 +185,15 @@ class Guarded:
         with self._lock:
             worker = self._well()
             try:
-                return worker.time(pair, plan)
+                trace = worker.time(pair, plan)
             except GpuBusy:
                 raise
             except BaseException as error:
                 self._suspect(str(error))
                 raise
+            if isinstance(trace, Trace) and trace.findings and not trace.student_ns.size:
+                self._suspect("a timed kernel was stopped")
+            return trace
 
     def close(self) -> None:
         """Ends the worker."""

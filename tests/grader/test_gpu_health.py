@@ -10,8 +10,9 @@ from grader.devices import DeviceLost, DeviceMissing
 from grader.devices.checked import Checked
 from grader.exercises import exercise
 from grader.hidden import NO_SEEDS
-from grader.model import Verdict
+from grader.model import TimingPlan, Verdict
 from grader.pipeline import grade
+from grader.timing.trace import Trace
 from grader.worker.health import MOST_FAILURES, WHICH_GPU, Guarded, Mark, MarkFile, mark_file, probe
 from simt.diagnostics import diagnose
 from simt.events import Status
@@ -87,6 +88,19 @@ def test_a_loss_costs_one_submission_and_leaves_the_next_right(loss, verdict, ma
     assert (first.verdict, first.score) == (verdict, 0) and (first.message or first.diagnostics)
     assert graded(Guarded(gpu, mark)).verdict is Verdict.PASS and gpu.probes == 1
     assert mark.read() == Mark() and not mark.path.exists()
+
+
+@pytest.mark.parametrize("stopped", [True, False])
+def test_a_kernel_that_was_stopped_while_it_was_timed_makes_the_gpu_suspect(stopped, mark):
+    gpu = FakeGpu()
+    times = np.zeros(0) if stopped else np.ones(20)
+    written = (diagnose("memcheck.global.write-oob", "behind the end"),)
+    gpu.timing = Trace(times, times, times, times, np.ones(1), "gpu", "1", "GPU-1", findings=written)
+    device = Guarded(gpu, mark)
+    assert device.time(None, TimingPlan()) is gpu.timing
+    assert mark.read().suspect is stopped and (gpu.started > 1) is stopped
+    gpu.timing = None
+    assert graded(device).verdict is Verdict.PASS and gpu.probes == stopped and mark.read() == Mark()
 
 
 def test_a_worker_is_never_used_again_after_an_error(mark):
