@@ -15,7 +15,7 @@ def give_back() -> None:
 
     Nothing of a submission stays referenced, but the interpreter keeps thousands of free objects for later and the C
     library the pages of its largest message. Both are scattered among what stays, so that a host grew by 7 % over 500
-    submissions; with this by 3 %, almost all of it within the first hundred.
+    submissions; with this by 4 %, most of it within the first hundred (docs/security.md).
     """
     gc.collect()  # a full collection also empties the lists of free objects
     trim = _malloc_trim()
