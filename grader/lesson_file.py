@@ -36,11 +36,6 @@ class Literal:
     text: str
 
     @property
-    def is_text(self) -> bool:
-        """Whether the value is a string, such as CUDA text."""
-        return isinstance(self.value, str)
-
-    @property
     def value(self) -> object:
         """The value as Python reads it, marimo's indentation already taken away."""
         return ast.literal_eval(self.text)

@@ -68,11 +68,6 @@ class Gpu:
         """32-bit operations a second, two for a fused multiply-add."""
         return 2.0 * self.arch.fp32_lanes * self.sm_count * self.clock_hz
 
-    @property
-    def fp64_flops(self) -> float:
-        """64-bit operations a second outside the tensor cores, two for a fused multiply-add."""
-        return 2.0 * self.arch.fp64_lanes * self.sm_count * self.clock_hz
-
 
 T4 = Gpu(
     id="t4",

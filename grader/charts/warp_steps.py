@@ -24,19 +24,16 @@ class Stretch:
     line: int | None
     active: int
     last: int
-    n_steps: int
     in_flight: int
 
 
 def stretches(trace: WarpTrace) -> Iterator[Stretch]:
     """A trace as a person reads it; steps without a line belong to nothing that is shown."""
-    first = 0
     shown = [(index, step) for index, step in enumerate(trace.steps) if step.line]
     for position, (index, step) in enumerate(shown):
         after = shown[position + 1][1] if position + 1 < len(shown) else None
         if after is None or (after.line, after.active) != (step.line, step.active):
-            yield Stretch(step.line, step.active, index, position + 1 - first, step.in_flight)
-            first = position + 1
+            yield Stretch(step.line, step.active, index, step.in_flight)
 
 
 def warp_steps(

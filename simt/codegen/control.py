@@ -111,15 +111,20 @@ def _bar_arrive(w: Writer, instruction: Instruction) -> None:
     w.native("arrive_only", ir.VoidType(), w.warp, site, number, count, w.guarded_mask(w.guard(instruction)))
 
 
-def _trap(w: Writer, instruction: Instruction) -> None:
-    site = ir.Constant(I32, mark_site(w, instruction))
-    lanes = w.guarded_mask(w.guard(instruction))
-    stop = w.native("trap", I32, w.warp, site, lanes)
-    out, go = w.function.append_basic_block("trapped"), w.function.append_basic_block("go")
+def _end_if(w: Writer, stop: ir.Value, why: str) -> None:
+    """Returns to the scheduler, which ends the launch, where native code answered so."""
+    out, go = w.function.append_basic_block(why), w.function.append_basic_block("go")
     w.b.cbranch(w.b.icmp_unsigned("!=", stop, ir.Constant(I32, 0)), out, go)
     w.b.position_at_end(out)
     w.b.ret(ir.Constant(I32, int(Exit.STOP)))
     w.b.position_at_end(go)
+
+
+def _trap(w: Writer, instruction: Instruction) -> None:
+    site = ir.Constant(I32, mark_site(w, instruction))
+    lanes = w.guarded_mask(w.guard(instruction))
+    stop = w.native("trap", I32, w.warp, site, lanes)
+    _end_if(w, stop, "trapped")
 
 
 def _stack_check(w: Writer, instruction: Instruction) -> None:
@@ -129,11 +134,7 @@ def _stack_check(w: Writer, instruction: Instruction) -> None:
     full = w.b.and_(w.bits32(w.e.icmp(">", used, end)), w.mask)
     site = ir.Constant(I32, mark_site(w, instruction))
     stop = w.native("stack_overflow", I32, w.warp, site, full)
-    out, go = w.function.append_basic_block("overflowed"), w.function.append_basic_block("room")
-    w.b.cbranch(w.b.icmp_unsigned("!=", stop, ir.Constant(I32, 0)), out, go)
-    w.b.position_at_end(out)
-    w.b.ret(ir.Constant(I32, int(Exit.STOP)))
-    w.b.position_at_end(go)
+    _end_if(w, stop, "overflowed")
 
 
 def _nanosleep(w: Writer, instruction: Instruction) -> None:

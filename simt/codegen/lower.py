@@ -118,6 +118,16 @@ class _Flow:
     def leave(self, code: Exit) -> None:
         self.w.b.ret(ir.Constant(I32, int(code)))
 
+    def jump_to(self, index: ir.Value) -> None:
+        """To the basic block of this number; another number ends the launch."""
+        w = self.w
+        nowhere = w.function.append_basic_block("nowhere")
+        switch = w.b.switch(index, nowhere)
+        for number, target in enumerate(self.targets):
+            switch.add_case(ir.Constant(I32, number), target)
+        w.b.position_at_end(nowhere)
+        self.leave(Exit.STOP)
+
 
 class _Full(_Flow):
     def run(self) -> None:
@@ -127,12 +137,7 @@ class _Full(_Flow):
             if block.terminator is not None and (leaves or self.plan.doubtful):
                 control.mark_site(w, block.terminator)
         resume = w.load_field(Warp, w.warp, "resume", I32)
-        nowhere = w.function.append_basic_block("nowhere")
-        switch = w.b.switch(resume, nowhere)
-        for index, target in enumerate(self.targets):
-            switch.add_case(ir.Constant(I32, index), target)
-        w.b.position_at_end(nowhere)
-        self.leave(Exit.STOP)
+        self.jump_to(resume)
         for block in self.plan.cfg.blocks:
             w.b.position_at_end(self.targets[block.index])
             self._block(block)
@@ -273,12 +278,7 @@ class _Masked(_Flow):
         w.b.store(index, w.field(Warp, w.warp, "resume"))
         self.leave(Exit.RECONVERGED)
         w.b.position_at_end(go)
-        nowhere = w.function.append_basic_block("nowhere")
-        switch = w.b.switch(index, nowhere)
-        for number, target in enumerate(self.targets):
-            switch.add_case(ir.Constant(I32, number), target)
-        w.b.position_at_end(nowhere)
-        self.leave(Exit.STOP)
+        self.jump_to(index)
 
     def _block(self, block: BasicBlock) -> None:
         w, plan = self.w, self.plan

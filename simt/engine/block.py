@@ -96,7 +96,6 @@ def start_warp(warp: Ptr[Warp], n_blocks: i32, undefined_bytes: i64) -> void:
     warp.masked = i32(warp.full != 4294967295)
     warp.force = 0
     warp.rotate = 0
-    warp.slices = 0
     warp.parked_barrier = -1
     memset(cast(Ptr[u8], warp.pending), 0, i64(n_blocks) * 4)
     memset(cast(Ptr[u8], warp.parked), 0, i64(n_blocks) * 4)
@@ -200,7 +199,6 @@ def step(block: Ptr[Block], warp: Ptr[Warp]) -> i32:
     elif code == Exit.FUEL or code == Exit.YIELD:
         if launch.spins != 0:
             step_back(warp)
-        warp.slices += 1
         if thread.budget <= 0 or launch.stop != 0:
             return Outcome.PAUSED
     elif code == Exit.DIVERGED:

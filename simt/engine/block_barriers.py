@@ -83,7 +83,6 @@ def release(block: Ptr[Block], index: i32) -> i32:
             warp.barrier_value = barrier.count_true
             warp.barrier_expected = barrier.arrived
             warp.sync_epoch += 1
-            warp.slices = 0
             if not is_null(block.bulks):
                 hear_landings(warp)
     clear_barrier(barrier)

@@ -88,7 +88,6 @@ def let_go(block: Ptr[Block]) -> i32:
                 gone = 1
                 warp.status = WarpStatus.READY
                 warp.sync_epoch += 1
-                warp.slices = 0
                 if not is_null(block.bulks):
                     hear_landings(warp)
     return gone

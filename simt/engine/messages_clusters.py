@@ -4,23 +4,14 @@ from __future__ import annotations
 
 from simt.diagnostics import Diagnostic
 from simt.engine.cluster_barrier import AGAIN
-from simt.engine.messages_memory import told, who
+from simt.engine.messages_memory import at_line, named_block, told, who
 from simt.engine.view import Found, LaunchView
 
 __all__ = ["CLUSTERS"]
 
 
-def _block(view: LaunchView, linear: int) -> str:
-    return f"block ({','.join(map(str, view.block_of(linear)))})"
-
-
-def _at(view: LaunchView, site: int) -> str:
-    line = view.line(site)
-    return f" (line {line})" if line else ""
-
-
 def _barrier(view: LaunchView, found: Found) -> Diagnostic:
-    earlier = _at(view, found.also_site)
+    earlier = at_line(view, found.also_site)
     if found.low == AGAIN:
         message = f"{who(view, found)} arrives at the barrier of its cluster again, and has not waited since it arrived{earlier}"
         help = "arrive and wait take turns: put a barrier.cluster.wait between two arrivals, or use cluster.sync()"
@@ -32,8 +23,8 @@ def _barrier(view: LaunchView, found: Found) -> Diagnostic:
 
 def _start(view: LaunchView, found: Found) -> Diagnostic:
     message = (
-        f"{who(view, found)} uses shared memory of {_block(view, found.low)} before the cluster met: that block may not have "
-        "started"
+        f"{who(view, found)} uses shared memory of {named_block(view, found.low)} before the cluster met: that block may not "
+        "have started"
     )
     return told(view, found, message, help="call cluster.sync() before the first access to another block's shared memory")
 
@@ -41,11 +32,11 @@ def _start(view: LaunchView, found: Found) -> Diagnostic:
 def _exit(view: LaunchView, found: Found) -> Diagnostic:
     if found.high:
         message = (
-            f"{_block(view, found.low)} exits without waiting for {who(view, found)}, which uses its shared memory"
-            f"{_at(view, found.site)}"
+            f"{named_block(view, found.low)} exits without waiting for {who(view, found)}, which uses its shared memory"
+            f"{at_line(view, found.site)}"
         )
     else:
-        over = f"{_block(view, found.low)}, which has exited{_at(view, found.also_site)}"
+        over = f"{named_block(view, found.low)}, which has exited{at_line(view, found.also_site)}"
         message = f"{who(view, found)} uses shared memory of {over}"
     help = "end the kernel with cluster.sync(): no block may leave while others use its shared memory"
     return told(view, found, message, help=help)
@@ -53,18 +44,18 @@ def _exit(view: LaunchView, found: Found) -> Diagnostic:
 
 def _deadlock(view: LaunchView, found: Found) -> Diagnostic:
     block, warp = found.low >> 32, found.low & 0xFFFFFFFF
-    missing = "nobody is missing" if found.high else f"warp {warp} of {_block(view, block)} has not arrived"
-    elsewhere = f": it waits{_at(view, found.also_site)}" if view.line(found.also_site) else ""
+    missing = "nobody is missing" if found.high else f"warp {warp} of {named_block(view, block)} has not arrived"
+    elsewhere = f": it waits{at_line(view, found.also_site)}" if view.line(found.also_site) else ""
     message = (
-        f"deadlock: {who(view, found)} waits at the barrier of its cluster{_at(view, found.site)}, and {missing}{elsewhere}"
+        f"deadlock: {who(view, found)} waits at the barrier of its cluster{at_line(view, found.site)}, and {missing}{elsewhere}"
     )
     return told(view, found, message, help="every thread of every block of the cluster must come by, equally often")
 
 
 def _grid(view: LaunchView, found: Found) -> Diagnostic:
     message = (
-        f"{who(view, found)} synchronises the grid{_at(view, found.site)}, but the launch is not cooperative: its blocks need "
-        "not be resident together, and the kernel traps"
+        f"{who(view, found)} synchronises the grid{at_line(view, found.site)}, but the launch is not cooperative: its blocks "
+        "need not be resident together, and the kernel traps"
     )
     help = (
         "launch with cudaLaunchCooperativeKernel (`cooperative = true`); an ordinary launch ends with cudaErrorLaunchFailure, "

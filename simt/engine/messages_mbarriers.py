@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from simt.diagnostics import Diagnostic
-from simt.engine.messages_memory import told, who
+from simt.engine.messages_memory import at_line, told, who
 from simt.engine.misuse import Misuse
 from simt.engine.view import Found, LaunchView
 
@@ -21,9 +21,8 @@ def _name(view: LaunchView, offset: int) -> str:
 
 
 def _waiting(view: LaunchView, found: Found) -> str:
-    line = view.line(found.site)
-    at = f" (line {line})" if line else ""
-    return f"{found.high & LOW} threads wait{at} for phase {found.high >> 32} of {_name(view, found.address)}"
+    where = at_line(view, found.site)
+    return f"{found.high & LOW} threads wait{where} for phase {found.high >> 32} of {_name(view, found.address)}"
 
 
 def _bytes(view: LaunchView, found: Found) -> Diagnostic:

@@ -19,11 +19,22 @@ _NO_FACTOR = re.compile(
 )
 
 
+def named_block(view: LaunchView, linear: int) -> str:
+    """`block (3,0,0)`."""
+    return f"block ({','.join(map(str, view.block_of(linear)))})"
+
+
 def who(view: LaunchView, found: Found) -> str:
     """`thread (232,0,0) of block (3,0,0)`."""
     lane = found.lane_numbers[0] if found.lanes else 0
     thread = ",".join(map(str, view.thread_of(found.warp, lane)))
-    return f"thread ({thread}) of block ({','.join(map(str, view.block_of(found.block)))})"
+    return f"thread ({thread}) of {named_block(view, found.block)}"
+
+
+def at_line(view: LaunchView, site: int) -> str:
+    """` (line 12)`, or nothing where the site has no line."""
+    line = view.line(site)
+    return f" (line {line})" if line else ""
 
 
 def told(view: LaunchView, found: Found, message: str, **fields) -> Diagnostic:

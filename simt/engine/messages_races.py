@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simt.diagnostics import Diagnostic
-from simt.engine.messages_memory import told, who
+from simt.engine.messages_memory import named_block, told, who
 from simt.engine.view import Found, LaunchView
 
 __all__ = ["RACES", "early_read"]
@@ -89,7 +89,7 @@ def _element(view: LaunchView, found: Found) -> tuple[str, str]:
 
 
 def _other(view: LaunchView, found: Found) -> str:
-    return f"warp {found.high} of block ({','.join(map(str, view.block_of(found.low)))})"
+    return f"warp {found.high} of {named_block(view, found.low)}"
 
 
 def _rmw(view: LaunchView, found: Found) -> Diagnostic:

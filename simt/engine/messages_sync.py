@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from simt.diagnostics import Diagnostic
-from simt.engine.messages_memory import told, who
+from simt.engine.messages_memory import at_line, named_block, told, who
 from simt.engine.state import STACK_BYTES
 from simt.engine.view import Found, LaunchView
 
@@ -15,20 +15,11 @@ def lanes_in_words(lanes: tuple[int, ...]) -> str:
     return f"lane {lanes[0]}" if len(lanes) == 1 else f"lanes {lanes[0]} to {lanes[-1]}" if lanes else "no lane"
 
 
-def _block(view: LaunchView, found: Found) -> str:
-    return f"block ({','.join(map(str, view.block_of(found.block)))})"
-
-
-def _at(view: LaunchView, site: int) -> str:
-    line = view.line(site)
-    return f" (line {line})" if line else ""
-
-
 def _divergent(view: LaunchView, found: Found) -> Diagnostic:
     waiting = f"{found.low} threads wait" if found.low else "some threads wait"
     message = (
-        f"not all threads of {_block(view, found)} reach the __syncthreads(){_at(view, found.site)}: {waiting} there "
-        "while others take another path"
+        f"not all threads of {named_block(view, found.block)} reach the __syncthreads(){at_line(view, found.site)}: {waiting} "
+        "there while others take another path"
     )
     help = "move __syncthreads() out of the `if`, so that every thread of the block comes by: guard the work, not the barrier"
     return told(view, found, message, help=help)
@@ -36,8 +27,8 @@ def _divergent(view: LaunchView, found: Found) -> Diagnostic:
 
 def _exited(view: LaunchView, found: Found) -> Diagnostic:
     message = (
-        f"{_block(view, found)}: {found.high} threads exited{_at(view, found.also_site)} before the "
-        f"barrier{_at(view, found.site)} that {found.low} threads wait at"
+        f"{named_block(view, found.block)}: {found.high} threads exited{at_line(view, found.also_site)} before the "
+        f"barrier{at_line(view, found.site)} that {found.low} threads wait at"
     )
     help = (
         "guard the work with `if (i < n)` instead of returning early, so that all threads reach __syncthreads(): before "
@@ -49,9 +40,9 @@ def _exited(view: LaunchView, found: Found) -> Diagnostic:
 def _mask(view: LaunchView, found: Found) -> Diagnostic:
     lanes = lanes_in_words(found.lane_numbers)
     if found.high:
-        message = f"the mask {found.low:#010x} names {lanes}, which never arrive{_at(view, found.site)}"
+        message = f"the mask {found.low:#010x} names {lanes}, which never arrive{at_line(view, found.site)}"
     else:
-        message = f"{lanes} run this with the mask {found.low:#010x}, which does not name them{_at(view, found.site)}"
+        message = f"{lanes} run this with the mask {found.low:#010x}, which does not name them{at_line(view, found.site)}"
     help = "the mask must name exactly the lanes that come by: compute it with __ballot_sync before the branch"
     return told(view, found, message, help=help)
 
@@ -79,23 +70,23 @@ def _operands(view: LaunchView, found: Found) -> Diagnostic:
 def _deadlock(view: LaunchView, found: Found) -> Diagnostic:
     wanted = f"{found.high} threads" if found.high else "every thread of the block"
     message = (
-        f"deadlock in {_block(view, found)}: every warp waits and nothing can change; the barrier{_at(view, found.site)} has "
-        f"{found.low} threads and waits for {wanted}"
+        f"deadlock in {named_block(view, found.block)}: every warp waits and nothing can change; the barrier"
+        f"{at_line(view, found.site)} has {found.low} threads and waits for {wanted}"
     )
     return told(view, found, message, help="every thread of the block must come by the same barriers, equally often")
 
 
 def _lock(view: LaunchView, found: Found) -> Diagnostic:
     message = (
-        f"{who(view, found)} spins on a lock{_at(view, found.site)} that a lane of the same warp holds: that lane may have to "
-        "wait for the others before it can let go"
+        f"{who(view, found)} spins on a lock{at_line(view, found.site)} that a lane of the same warp holds: that lane may have "
+        "to wait for the others before it can let go"
     )
     help = "take the lock with one lane per warp, or replace it by an atomic: atomicAdd needs no lock"
     return told(view, found, message, help=help)
 
 
 def _spin(view: LaunchView, found: Found) -> Diagnostic:
-    message = f"{who(view, found)} spins{_at(view, found.site)} for a value that nothing will change any more"
+    message = f"{who(view, found)} spins{at_line(view, found.site)} for a value that nothing will change any more"
     help = "who should set it? A block that has not started can't: blocks may run one after another"
     return told(view, found, message, help=help)
 

@@ -90,7 +90,6 @@ class WarpStatus(enum.IntEnum):
     READY = 0
     AT_BARRIER = 1
     DONE = 2
-    YIELDED = 3
 
 
 class SegmentFlag(enum.IntEnum):
@@ -328,7 +327,6 @@ class Warp(Record):
     barrier_divergent: i32  # the barrier stands where only some threads come by
     force: i32  # run the lowest parked group although named lanes are missing
     rotate: i32  # masked code: pick another group first, so that lanes which spin cannot starve the others
-    slices: i32  # slices of fuel used up without reaching a barrier or the end
     sync_epoch: u64  # warp-level synchronisations passed
     tid_x: Array[u32, 32]
     tid_y: Array[u32, 32]
