@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from grader.devices import CASE_BUDGET, DeviceLost, DeviceMissing
 from grader.devices.checked import Checked
 from grader.model import Basis, Compiled, Resources, Timing
 from grader.timing.trace import CheckedLaunch, Surroundings, Trace
-from grader.worker import cpus
+from grader.worker import cpus, memory
 from grader.worker.host import WorkerDevice, WorkerFailed, fresh_device
 from grader.worker.wire import (
     Launch,
@@ -241,6 +242,34 @@ def test_a_fresh_worker_ends_with_its_submission(copy):
         assert device.run(copy, CONFIG, ARGUMENTS).status is Status.OK
         process = device._child._process
     assert process.poll() is not None
+
+
+def test_a_host_gives_memory_back_after_each_submission(monkeypatch):
+    freed = []
+    monkeypatch.setattr("grader.worker.host.give_back", lambda: freed.append(1))
+    for _ in range(2):
+        with fresh_device():
+            pass
+    assert freed == [1, 1]
+
+
+@pytest.mark.parametrize("platform", ["linux", "darwin", "win32"])
+def test_memory_is_given_back_with_any_c_library(platform, monkeypatch):
+    kept = memory._malloc_trim.__wrapped__
+    monkeypatch.setattr(memory.sys, "platform", platform)
+    monkeypatch.setattr(memory, "_malloc_trim", kept)
+    cycle = weakref.ref(cyclic())
+    memory.give_back()
+    assert cycle() is None
+
+
+def cyclic():
+    class Ring:
+        pass
+
+    ring = Ring()
+    ring.itself = ring
+    return ring
 
 
 def test_a_device_that_is_missing_says_so():
