@@ -9,8 +9,9 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from grader.lesson_file import find_literals, read_lesson, replace_literals, text_literal, write_lesson
+from grader.lesson_file import find_literals, read_lesson, replace_literals, text_literal
 from grader.notebook.source import canonical
+from grader.whole_file import write_whole
 
 __all__ = ["EditProblem", "edit_text", "editor_command"]
 
@@ -64,7 +65,7 @@ def edit_text(path: Path, name: str, scratch: Path, editor: Sequence[str]) -> bo
         return False
     if read_lesson(path) != before:
         raise EditProblem(f"{path} was changed meanwhile, so nothing was put back", f"your text is in {scratch}")
-    write_lesson(path, replace_literals(before, {name: text_literal(canonical(edited), like=old)}))
+    write_whole(path, replace_literals(before, {name: text_literal(canonical(edited), like=old)}))
     scratch.unlink()
     return True
 

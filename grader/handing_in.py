@@ -12,11 +12,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.lesson_file import INDENT, write_lesson
+from grader.lesson_file import INDENT
 from grader.model import Submission
 from grader.notebook import Notebook, NotebookProblem, read_notebook_bytes
 from grader.notebook.cells import Cell, marker_of
 from grader.notebook.marimo_file import marimo_cells
+from grader.whole_file import write_whole
 
 __all__ = ["HandedIn", "HandInProblem", "put_answers"]
 
@@ -70,7 +71,7 @@ def put_answers(lesson: Path, notebook: Path) -> HandedIn:
     problems = _differences(_read(lesson, code), _read(notebook, text), placed)
     kept = _free_name(notebook)
     kept.write_bytes(notebook.read_bytes())
-    write_lesson(notebook, text)
+    write_whole(notebook, text)
     answered = tuple(one for one in placed if one not in problems)
     return HandedIn(notebook, kept, answered, problems, tuple(missing))
 

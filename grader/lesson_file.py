@@ -7,15 +7,12 @@ refused rather than guessed at.
 from __future__ import annotations
 
 import ast
-import os
 import re
-import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["LessonProblem", "Literal", "find_literals", "lesson_path", "read_lesson", "replace_literals", "text_literal",
-           "write_lesson"]
+__all__ = ["LessonProblem", "Literal", "find_literals", "lesson_path", "read_lesson", "replace_literals", "text_literal"]
 
 INDENT = "    "
 
@@ -59,20 +56,6 @@ def read_lesson(path: Path) -> str:
             return source.read()
     except (OSError, UnicodeDecodeError) as error:
         raise LessonProblem(f"{path} cannot be read: {error}") from error
-
-
-def write_lesson(path: Path, text: str) -> None:
-    """Replaces the file in one step and keeps its permissions."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}", suffix=".tmp")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as sink:
-            sink.write(text)
-        if path.exists():
-            os.chmod(name, path.stat().st_mode & 0o777)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 def find_literals(text: str, names: Iterable[str] | None = None) -> dict[str, Literal]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -16,6 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from grader.model import Report, Verdict
+from grader.whole_file import write_whole
 
 __all__ = ["Attempt", "Frozen", "Progress", "ProgressFile", "Standing", "course_folder",
            "lessons_folder", "standing"]
@@ -137,7 +137,7 @@ class ProgressFile:
             before = self.read()
             after = step(before)
             if after != before or self.kept_aside:
-                _write_whole(self.path, json.dumps(_to_json(after), indent=1, ensure_ascii=False) + "\n")
+                write_whole(self.path, json.dumps(_to_json(after), indent=1, ensure_ascii=False) + "\n")
             return after
 
     @contextmanager
@@ -204,20 +204,6 @@ def _set_aside(path: Path) -> Path | None:
                 return None
             return aside
     return None
-
-
-def _write_whole(path: Path, text: str) -> None:
-    """Replaces the file in one step, so that a reader or a crash meets the old or the new one, never a part."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.stem, suffix=".tmp")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as sink:
-            sink.write(text)
-            sink.flush()
-            os.fsync(sink.fileno())
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 def _now() -> str:

@@ -157,8 +157,9 @@ def _starters(path: str | None) -> dict[str, dict[str, str]]:
 
 
 def _merge(old: Path, new: Path, target: Path, starters: dict[str, dict[str, str]], out: Output) -> Status:
-    from grader.lesson_file import LessonProblem, read_lesson, write_lesson
+    from grader.lesson_file import LessonProblem, read_lesson
     from grader.release.merge import merge
+    from grader.whole_file import write_whole
 
     try:
         merged = merge(read_lesson(old), read_lesson(new), starters)
@@ -166,7 +167,7 @@ def _merge(old: Path, new: Path, target: Path, starters: dict[str, dict[str, str
         raise Refusal(
             f"nothing was written: {error}", "both files stay as they are; copy your answers by hand"
         ) from error
-    write_lesson(target, merged.text)
+    write_whole(target, merged.text)
     out.emit({"file": str(target), "carried": list(merged.carried), "kept_aside": list(merged.kept_aside)})
     out.say(
         f"{target}: the new lesson with your answers to {', '.join(merged.carried) or 'nothing (none had been changed)'}"

@@ -9,9 +9,10 @@ from pathlib import Path
 from grader.commands.checking import find_exercise
 from grader.commands.status import Refusal, Status
 from grader.console import Output
-from grader.lesson_file import LessonProblem, find_literals, lesson_path, read_lesson, replace_literals, write_lesson
+from grader.lesson_file import LessonProblem, find_literals, lesson_path, read_lesson, replace_literals
 from grader.model import Exercise
 from grader.progress import course_folder, lessons_folder
+from grader.whole_file import write_whole
 
 __all__ = ["add", "keep_old", "run"]
 
@@ -44,7 +45,7 @@ def run(arguments: argparse.Namespace, out: Output) -> Status:
         out.say(f"{exercise.id} already is the starter; nothing was changed")
         return Status.PASSED
     kept = keep_old(exercise, old)
-    write_lesson(path, changed)
+    write_whole(path, changed)
     out.emit({"exercise_id": exercise.id, "file": str(path), "kept": str(kept)})
     out.say(f"{exercise.id} in {path} is the starter again; your text is kept in {kept}")
     return Status.PASSED
