@@ -22,7 +22,7 @@ LOG = STATE / "install.log"
 
 # What is lost where a group has no wheel; the other groups have to install.
 WITHOUT = {
-    "simt": "kernels can't be simulated here. Lessons, charts and predictions work; send kernels to a lab server.",
+    "simt": "kernels can't be simulated here. Lessons, charts and predictions work; run kernels on Linux or Windows.",
     "gpu": "kernels run on the simulator, although there may be a GPU.",
 }
 WITHOUT["gpu12"] = WITHOUT["gpu"]

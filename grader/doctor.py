@@ -76,7 +76,7 @@ def _compiler() -> Finding:
     version = compiler_version()
     if not version or version.startswith("none"):
         return Finding("compiler", MISSING, f"the CUDA compiler is missing: {version}",
-                       "lessons, charts and predictions; kernels can be sent to a lab server",
+                       "lessons, charts and predictions",
                        "install nvidia-cuda-nvrtc (it exists for Linux and Windows), or use the course's container")
     return Finding("compiler", OK, f"NVRTC {version}", facts={"nvrtc": version})
 

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from simt.gpus import GPUS
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("**/*.md")])
 
@@ -28,8 +30,8 @@ ELSEWHERE = {
     "python3 course.py learn tiling": "test_learn_serves_the_lesson_that_was_asked_for",
     "python3 course.py test": "this run",
     "python3 course.py watch lessons/01_thread_mapping.py": "tests of grader watch",
-    "python3 course.py update": "tests/test_bootstrap.py, on a copy",
-    "python3 course.py update RELEASE.zip": "tests/test_bootstrap.py, on a copy",
+    "python3 course.py update": "tests/test_update.py, on a copy",
+    "python3 course.py update RELEASE.zip": "tests/test_update.py, on a copy",
     "pip install '.[simt]'": "needs the package index; tests/test_bootstrap.py holds what the group brings",
     "python -m simt run KERNEL.cu --launch LAUNCH.toml": "tests/simt",
     "python -m simt estimate KERNEL.cu --launch LAUNCH.toml --gpu h200": "tests/simt/test_simt_page.py",
@@ -86,6 +88,22 @@ def fetch(address, server, patience_s=60):
         except OSError:
             assert server.poll() is None and time.monotonic() < deadline, "the server did not come up"
             time.sleep(0.1)
+
+
+def test_the_readme_gives_the_sizes_that_course_py_says():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["warpwise"]
+    groups = [group for group in settings["disk_mb"] if group != "gpu12"]
+    download = sum(settings["download_mb"][group]["linux-x86_64"] for group in ("learn", "simt"))
+    disk = sum(settings["disk_mb"][group] for group in ("learn", "simt"))
+    everything = sum(settings["disk_mb"][group] for group in groups) / 1000
+    page = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    assert f"about {round(download, -1)} MB to download and {round(disk, -2)} MB on disk" in page
+    assert f"needs {everything:.1f} GB in all" in page
+
+
+def test_the_readme_counts_the_gpus_that_estimates_know():
+    number = ("seven", "eight", "nine", "ten", "eleven", "twelve")[len(GPUS) - 7]
+    assert f"for {number} GPUs" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())

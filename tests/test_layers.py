@@ -31,7 +31,7 @@ LAYERS = tuple(
             " progress"
         },
         {"grader": "report views"},
-        {"grader": "server nbgrader_plugin batch cluster"},
+        {"grader": "nbgrader_plugin batch cluster"},
         {"grader": "lesson doctor edit watch console commands cli __main__ __init__"},
     )
 )
@@ -92,6 +92,10 @@ def own_imports(module):
 @pytest.mark.parametrize("module", MODULES)
 def test_module_has_a_layer(module):
     assert member(module), f"{module} is in no layer: name it in LAYERS here and in docs/architecture.md"
+
+
+def test_every_name_in_a_layer_is_a_module():
+    assert {entry for layer in LAYERS for entry in layer} == {member(module) for module in MODULES}
 
 
 @pytest.mark.parametrize("module", MODULES)

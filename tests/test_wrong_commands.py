@@ -78,6 +78,7 @@ GRADER = {
     "check open.ipynb": (2, ("open.ipynb", "not readable as JSON", "save it again")),
     "check open.py --exercise tiling.stencl": (2, ("tiling.stencl", "did you mean tiling.stencil")),
     "check open.py --device gpu": (2, ("'gpu'", "simulator")),
+    "check open.py --device remote": (3, ("no lab server", "--device simulator")),
     "try selftest.map none/a.cu": (2, ("none/a.cu", "No such file", "as seen from")),
     "try selftest.map empty": (2, ("empty", "directory")),
     "try selftest.map raw.cu": (2, ("raw.cu", "UTF-8")),

@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager
 
 from grader.commands.status import Refusal, Status
 from grader.console import Output
+from grader.devices import device_names
 from grader.devices.base import Device
 from grader.model import Exercise, Report, Submission, Unreadable
 from grader.report.wording import Context
@@ -15,10 +16,12 @@ from grader.views import context_of
 
 __all__ = ["add_device_option", "context_of", "find_exercise", "judge", "opened_device", "show"]
 
+REMOTE = "remote"  # a lab server's device, refused by name until there is one
+
 
 def add_device_option(parser: argparse.ArgumentParser) -> None:
     """`--device` and `--json`, the same everywhere."""
-    parser.add_argument("--device", choices=("simulator", "cuda", "remote"), help="what runs the kernels")
+    parser.add_argument("--device", choices=(*device_names(), REMOTE), help="what runs the kernels")
     parser.add_argument("--json", action="store_true", help="one JSON object a line on standard output")
 
 
@@ -33,6 +36,9 @@ def opened_device(name: str | None, *, fresh: bool = False) -> Iterator[Device]:
     from grader.devices import DeviceMissing
     from grader.worker.host import fresh_device, warm_device
 
+    if name == REMOTE:
+        help = "take --device simulator, or cuda where there is a GPU"
+        raise Refusal("no kernel can be sent to another machine: this release has no lab server", help, Status.NOT_SUPPORTED)
     with ExitStack() as stack:
         try:
             device = stack.enter_context(fresh_device(name)) if fresh else warm_device(name)
