@@ -9,7 +9,7 @@ comes back once, and the store takes each verdict once.
     cores = 1
     memory = "2GB"
     walltime = "01:00:00"
-    gpus = 0                   # of each job; 1 for --device cuda
+    gpus = 0                   # of each job: 1 for --device cuda
     interface = "eth0"         # network between jobs and this process
     directives = []            # more lines for #SBATCH, such as "--account=cs101"
     prologue = []              # shell lines before the worker, such as "module load cuda"
@@ -21,13 +21,17 @@ from __future__ import annotations
 import concurrent.futures
 import contextlib
 import os
+import queue
 import sys
 import tempfile
+import threading
+import time
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from grader.batch.pool import TASK_SECONDS
 from grader.batch.work import Outcome, Task, do
 from grader.worker.cpus import MOST_THREADS
 
@@ -36,6 +40,7 @@ __all__ = ["ClusterProblem", "DaskRunner", "opened_cluster", "slurm_settings"]
 ROOT = Path(__file__).resolve().parents[1]
 CONNECT_SECONDS = 10
 WORKER_SECONDS = 120  # until the first worker is there; a queue may take longer, then start the command again
+LOOK_SECONDS = 5.0  # without a result, after which it is worth asking whether any worker is left
 RETRIES = 2  # of a task that raised; Dask counts lost workers apart
 LOST_WORKERS = 3  # that a task may take with it
 SETTINGS: dict[str, Any] = {
@@ -99,10 +104,8 @@ class DaskRunner:
         """One outcome for each task, as they are done; each future is let go at once, so that nothing is run again for it.
 
         Raises:
-            ClusterProblem: no worker came, or none has what the device needs.
+            ClusterProblem: no worker came or all went away, or none has what the device needs.
         """
-        from distributed import as_completed
-
         if not tasks:
             return
         resources = self._resources(tasks[0].device)
@@ -112,10 +115,28 @@ class DaskRunner:
             ): task
             for task in tasks
         }  # fmt: skip
-        for future in as_completed(list(waiting), loop=self._client.loop):
-            task = waiting.pop(future)
-            yield _outcome(future, task)
+        done: queue.SimpleQueue = queue.SimpleQueue()
+        for future in waiting:
+            future.add_done_callback(done.put)
+        while waiting:
+            future = self._next(done)
+            yield _outcome(future, waiting.pop(future))
             future.release()
+
+    def _next(self, done: queue.SimpleQueue):
+        """The next future that is done; nobody waits for one where no worker is left."""
+        alone_since = None
+        while True:
+            with contextlib.suppress(queue.Empty):
+                return done.get(timeout=LOOK_SECONDS)
+            if self._client.scheduler_info(n_workers=-1)["workers"]:
+                alone_since = None
+                continue
+            alone_since = alone_since or time.monotonic()
+            if time.monotonic() - alone_since > WORKER_SECONDS:
+                raise ClusterProblem(
+                    f"no worker is left, for {WORKER_SECONDS} s; what was graded is kept, and the same command goes on"
+                )
 
     def _resources(self, device: str) -> dict[str, int] | None:
         """A GPU for hardware. The simulator keeps to workers that offer `CPU`, where any does."""
@@ -149,11 +170,20 @@ def _outcome(future, task: Task) -> Outcome:
 
 
 def _do_here(task: Task) -> tuple[str, tuple[tuple[str, dict[str, object]], ...]]:
-    """A task on a worker; (which one, its reports)."""
+    """A task on a worker; (which one, its reports).
+
+    One that is stuck ends the worker with it, since a thread cannot be ended; Dask then gives the task to another.
+    """
     from distributed import get_worker
 
     os.environ.setdefault(MOST_THREADS, "1")
-    return str(get_worker().address), do(task)
+    limit = threading.Timer(TASK_SECONDS * len(task.answers), os._exit, (1,))
+    limit.daemon = True
+    limit.start()
+    try:
+        return str(get_worker().address), do(task)
+    finally:
+        limit.cancel()
 
 
 def slurm_settings(path: Path) -> Mapping[str, Any]:
@@ -172,6 +202,8 @@ def slurm_settings(path: Path) -> Mapping[str, Any]:
         kind = type(SETTINGS[name]) if SETTINGS[name] is not None else str
         if type(value) is not kind:
             raise ClusterProblem(f"{path}: {name} is {value!r}; it takes a {kind.__name__}")
+    if plain.get("gpus", 0) not in (0, 1):
+        raise ClusterProblem(f"{path}: gpus is {plain['gpus']}; a job is one worker with one GPU, so ask for more jobs")
     return SETTINGS | plain
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import platform
 import queue
+import signal
 import threading
 from collections.abc import Iterator, Sequence
 from multiprocessing.connection import Connection
@@ -14,7 +16,7 @@ from multiprocessing.process import BaseProcess
 from grader.batch.work import Outcome, Task, do
 from grader.worker.cpus import MOST_THREADS
 
-__all__ = ["TRIES", "LocalPool"]
+__all__ = ["TASK_SECONDS", "TRIES", "LocalPool"]
 
 TRIES = 3  # of a task whose process ends in the middle
 TASK_SECONDS = 300.0  # for each answer of a task: far beyond the budgets inside, so only a stuck process meets it
@@ -94,7 +96,8 @@ class _Lane:
                 context = multiprocessing.get_context("spawn")
                 self._pipe, theirs = context.Pipe()
                 self._process = context.Process(target=_serve, args=(theirs,), daemon=False, name="grading")
-                self._process.start()
+                with _deaf_to_the_keyboard():
+                    self._process.start()
                 theirs.close()
             return self._pipe, self._process
 
@@ -111,6 +114,19 @@ class _Lane:
         """Ends the process, in the middle of a task if need be."""
         self._ended = True
         self._stop()
+
+
+@contextlib.contextmanager
+def _deaf_to_the_keyboard() -> Iterator[None]:
+    """A process started in here does not hear Ctrl-C, which a terminal sends to everybody: its parent ends it."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _serve(pipe: Connection) -> None:

@@ -56,10 +56,10 @@ def run(arguments: argparse.Namespace, out: Output) -> Status:
         return _dry_run(arguments, collected, class_file, out)
     with opened_store(arguments.db, make=True) as store:
         collected = as_known(collected, store.students())
-        plan, n_lost = _grade(arguments, store, collected, class_file, out)
+        plan, lost = _grade(arguments, store, collected, class_file, out)
         book = book_of(store)
     students = set(collected.students)
-    return _report(book, plan, collected, [row for row in book.rows if row.student in students], n_lost, out)
+    return _report(book, plan, collected, [row for row in book.rows if row.student in students], lost, out)
 
 
 def _collected(arguments: argparse.Namespace):
@@ -78,17 +78,21 @@ def _collected(arguments: argparse.Namespace):
 
 def _grade(
     arguments: argparse.Namespace, store: SqlStore, collected: Collected, class_file, out: Output
-) -> tuple[Plan, int]:
+) -> tuple[Plan, list[Outcome]]:
     from grader.batch.course import open_course
     from grader.batch.run import carry_out, make_plan
 
     course = open_course(store, class_file, arguments.device)
     plan = make_plan(store, collected, course)
     if not plan.works:
-        return plan, 0
+        return plan, []
     with _runner(arguments) as runner, _progress(out, len(plan.works)) as advance:
-        lost = carry_out(store, plan, course, runner, advance)
-    return plan, len(lost)
+        try:
+            lost = carry_out(store, plan, course, runner, advance)
+        except KeyboardInterrupt:
+            out.say("what was graded is kept; run the same command again to go on")
+            raise
+    return plan, lost
 
 
 @contextmanager
@@ -144,18 +148,21 @@ def _progress(out: Output, total: int) -> Iterator[Callable[[Outcome], None]]:
         yield lambda outcome: bar.update(task, advance=1, description=outcome.task.label)
 
 
-def _report(book: Gradebook, plan: Plan, collected: Collected, rows: list[Row], n_lost: int, out: Output) -> Status:
+def _report(
+    book: Gradebook, plan: Plan, collected: Collected, rows: list[Row], lost: list[Outcome], out: Output
+) -> Status:
     for row in rows:
         for entry in row.entries:
             out.emit(_line(row, entry))
     entries = [entry for row in rows for entry in row.entries]
     counts = Counter(entry.verdict for entry in entries)
     passed = sum(entry.is_passed for entry in entries)
-    new = sum(len(work.waiting) for work in plan.works)
+    lost_keys = {outcome.task.key for outcome in lost}
+    new = sum(len(work.waiting) for work in plan.works if work.task.key not in lost_keys)
     problems = _problems(plan, collected)
     out.emit({"summary": {
         "students": len(rows), "hand_ins": len(plan.hand_ins), "exercises": len(book.exercises), "results": len(entries),
-        "passed": passed, "graded_now": new, "known": plan.n_known, "lost": n_lost, "verdicts": dict(sorted(counts.items())),
+        "passed": passed, "graded_now": new, "known": plan.n_known, "lost": len(lost), "verdicts": dict(sorted(counts.items())),
         "problems": problems,
     }})  # fmt: skip
     if not out.json_lines:
@@ -163,9 +170,9 @@ def _report(book: Gradebook, plan: Plan, collected: Collected, rows: list[Row], 
         out.say(
             f"{len(rows)} students, {len(plan.hand_ins)} hand-ins: {passed} of {len(entries)} results passed; "
             f"{new} graded now, {plan.n_known} known already"
-            + (f", {n_lost} hand-ins lost their worker" if n_lost else "")
+            + (f", {len(lost)} hand-ins lost their worker: run the command again" if lost else "")
         )
-    if n_lost or Verdict.INTERNAL_ERROR in counts:
+    if lost or Verdict.INTERNAL_ERROR in counts:
         return Status.INTERNAL
     return Status.PASSED if passed == len(entries) and not problems and entries else Status.NOT_PASSED
 
@@ -224,7 +231,7 @@ def _dry_run(arguments: argparse.Namespace, collected: Collected, class_file, ou
             before = book_of(store)
             store.copy_to(copy)
             collected = as_known(collected, store.students())
-            _, n_lost = _grade(arguments, copy, collected, class_file, out)
+            _, lost = _grade(arguments, copy, collected, class_file, out)
             after = book_of(copy)
     found = list(changes(before, after))
     for change in found:
@@ -237,4 +244,4 @@ def _dry_run(arguments: argparse.Namespace, collected: Collected, class_file, ou
             out.say(f"{change.student}: {change.exercise_id}: {was} → {change.after:g}: {change.why}")
     students = len({change.student for change in found})
     out.say(f"{students} students would get another score; nothing was kept")
-    return Status.INTERNAL if n_lost else Status.PASSED
+    return Status.INTERNAL if lost else Status.PASSED

@@ -39,6 +39,7 @@ MailProg=/bin/true
 ReturnToService=2
 KillWait=2
 SlurmdParameters=config_overrides
+GresTypes=gpu
 {nodes}
 PartitionName=lab Nodes={names} Default=YES MaxTime=INFINITE State=UP
 """
@@ -67,6 +68,8 @@ class Slurm:
         key.write_bytes(os.urandom(128))
         key.chmod(0o600)
         (self.folder / "slurm.conf").write_text(self._config())
+        # A GPU is a number and a file; Slurm gives jobs the number and looks into no file.
+        (self.folder / "gres.conf").write_text(f"NodeName={','.join(NODES)} Name=gpu File=/dev/null\n")
         munge = self.folder / "munge"
         self._run(
             "munged", "-F", f"--socket={munge}/munge.socket", f"--key-file={key}", f"--pid-file={munge}/pid",
@@ -81,7 +84,8 @@ class Slurm:
 
     def _config(self) -> str:
         host, ports = socket.gethostname(), free_ports(1 + len(NODES))
-        nodes = [f"NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=2 RealMemory=8000 State=UNKNOWN"
+        each = "NodeAddr=127.0.0.1 CPUs=2 RealMemory=8000 Gres=gpu:1 State=UNKNOWN"
+        nodes = [f"NodeName={node} NodeHostname={host} Port={port} {each}"
                  for node, port in zip(NODES, ports[1:])]  # fmt: skip
         return CONFIG.format(
             host=host, user="root" if os.getuid() == 0 else os.environ["USER"], controller_port=ports[0],

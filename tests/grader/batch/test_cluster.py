@@ -71,7 +71,13 @@ def test_a_cluster_that_is_not_there_is_named(address, monkeypatch):
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [("quue = 'lab'", "quue"), ("jobs = '2'", "jobs is '2'"), ("queue = 3", "queue is 3"), ("=", "read")],
+    [
+        ("quue = 'lab'", "quue"),
+        ("jobs = '2'", "jobs is '2'"),
+        ("queue = 3", "queue is 3"),
+        ("=", "read"),
+        ("gpus = 2", "more jobs"),
+    ],
 )
 def test_a_mistake_in_the_slurm_settings_is_named(tmp_path, text, words):
     path = tmp_path / "slurm.toml"

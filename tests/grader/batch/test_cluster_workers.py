@@ -1,0 +1,144 @@
+"""Which worker gets a task, and what becomes of one that is stuck or has nobody left: no kernel runs in these."""
+
+import os
+import threading
+import time
+
+import pytest
+
+from grader import cluster
+from grader.batch.work import Task
+from grader.cluster import ClusterProblem, opened_cluster
+from grader.model import Submission
+from tests.grader.batch.slurm import slurm_cluster
+
+PATIENCE_SECONDS = 60
+
+
+def tasks(device, count):
+    return [Task(f"s{n}", ((f"{device}{n}", Submission("x", "")),), device=device) for n in range(count)]
+
+
+def where(task):
+    """In place of a verdict: which process and GPU it ran on, and when."""
+    began = time.monotonic()
+    time.sleep(0.05)
+    return ((task.key, {"gpu": os.environ.get("CUDA_VISIBLE_DEVICES", ""), "job": os.environ.get("SLURM_JOB_ID", ""),
+                        "spell": (began, time.monotonic())}),)  # fmt: skip
+
+
+def overlaps(spells):
+    spells = sorted(spells)
+    return any(later[0] < earlier[1] for earlier, later in zip(spells, spells[1:], strict=False))
+
+
+@pytest.fixture
+def workers():
+    """Workers of this process: (name → what it offers) → address of their scheduler; and the cluster itself."""
+    from distributed import Scheduler, SpecCluster, Worker
+
+    clusters = []
+
+    def start(**offers):
+        specs = {
+            name: {"cls": Worker, "options": {"nthreads": 2, "resources": offer}} for name, offer in offers.items()
+        }
+        scheduler = {"cls": Scheduler, "options": {"dashboard": False, "dashboard_address": None, "host": "127.0.0.1"}}
+        clusters.append(SpecCluster(workers=specs, scheduler=scheduler))
+        return clusters[-1]
+
+    yield start
+    for one in clusters:
+        one.close()
+
+
+def test_a_gpu_takes_one_task_at_a_time_and_the_simulator_stays_off_it(workers, monkeypatch):
+    monkeypatch.setattr(cluster, "do", where)
+    running = workers(gpu={"GPU": 1}, cpu={"CPU": 2})
+    places = {name: worker.worker_address for name, worker in running.workers.items()}
+    with opened_cluster(running.scheduler_address) as runner:
+        on_gpu, on_cpu = (list(runner.outcomes(tasks(device, 6))) for device in ("cuda", "simulator"))
+    assert {outcome.worker for outcome in on_gpu} == {places["gpu"]}
+    assert {outcome.worker for outcome in on_cpu} == {places["cpu"]}
+    assert not overlaps(report["spell"] for outcome in on_gpu for _, report in outcome.reports)
+    assert overlaps(report["spell"] for outcome in on_cpu for _, report in outcome.reports)  # as two of them may
+
+
+def test_no_gpu_is_said_before_anything_waits_for_one(workers, monkeypatch):
+    monkeypatch.setattr(cluster, "do", where)
+    running = workers(cpu={"CPU": 1})
+    with (
+        opened_cluster(running.scheduler_address) as runner,
+        pytest.raises(ClusterProblem, match="no worker offers a GPU"),
+    ):
+        list(runner.outcomes(tasks("cuda", 1)))
+
+
+def test_a_cluster_whose_workers_are_all_gone_is_given_up(workers, monkeypatch):
+    running = workers(cpu={"CPU": 1})
+    hold = threading.Event()
+
+    def first_only(task):
+        if task.label != "s0":
+            hold.wait(PATIENCE_SECONDS)
+        return where(task)
+
+    monkeypatch.setattr(cluster, "do", first_only)
+    monkeypatch.setattr(cluster, "LOOK_SECONDS", 0.1)
+    with opened_cluster(running.scheduler_address) as runner:
+        outcomes = runner.outcomes(tasks("simulator", 3))
+        assert next(outcomes).reports
+        monkeypatch.setattr(cluster, "WORKER_SECONDS", 0.3)
+        running.scale(0)
+        hold.set()
+        with pytest.raises(ClusterProblem, match="no worker is left"):
+            list(outcomes)
+
+
+def test_a_scheduler_that_goes_away_loses_tasks_with_a_reason(workers, monkeypatch):
+    monkeypatch.setattr(cluster, "do", where)
+    running = workers(cpu={"CPU": 1})
+    with opened_cluster(running.scheduler_address) as runner:
+        outcomes = runner.outcomes(tasks("simulator", 8))
+        assert next(outcomes).reports
+        running.close()
+        rest = list(outcomes)
+    assert len(rest) == 7
+    assert {outcome.lost.partition(":")[0] for outcome in rest if not outcome.reports} == {"the cluster went away"}
+
+
+def stuck_at_first(dask_worker):
+    """Makes the next task of this worker process never end."""
+    cluster.TASK_SECONDS = 0.5
+    cluster.do = lambda task: threading.Event().wait()
+
+
+def test_a_stuck_task_ends_its_worker_and_another_does_it(tmp_path):
+    from distributed import LocalCluster
+
+    with (
+        LocalCluster(
+            n_workers=1, threads_per_worker=1, dashboard_address=None, local_directory=str(tmp_path)
+        ) as running,
+        opened_cluster(running.scheduler_address) as runner,
+    ):
+        runner._client.run(stuck_at_first)
+        (outcome,) = runner.outcomes(tasks("simulator", 1))
+    assert "KeyError: 'x'" in outcome.lost  # the worker in its place graded: the course has no exercise of that name
+
+
+def use_where(dask_worker):
+    cluster.do = where
+
+
+def test_slurm_gives_each_worker_its_gpu(tmp_path):
+    settings = tmp_path / "slurm.toml"
+    settings.write_text('queue = "lab"\njobs = 2\ngpus = 1\nmemory = "2GB"\ninterface = "lo"\n')
+    with slurm_cluster(), opened_cluster(f"slurm:{settings}") as runner:
+        runner._client.wait_for_workers(2, timeout=PATIENCE_SECONDS)
+        runner._client.run(use_where)
+        outcomes = list(runner.outcomes(tasks("cuda", 12)))
+    reports = [report for outcome in outcomes for _, report in outcome.reports]
+    assert {report["gpu"] for report in reports} == {"0"} and len({report["job"] for report in reports}) == 2
+    for job in {report["job"] for report in reports}:
+        assert not overlaps(report["spell"] for report in reports if report["job"] == job)
