@@ -37,6 +37,8 @@ c.Autograde.autograde_preprocessors = [
     "nbgrader.preprocessors.AssignLatePenalties",
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
+# Feedback opens without a network.
+c.GenerateFeedback.exporter_class = "grader.nbgrader_plugin.FeedbackPage"
 # A test cell that a student deleted comes back, and counts.
 c.OverwriteCells.add_missing_cells = True
 # A verdict card is longer than a printed line; cut, it would be no HTML any more.

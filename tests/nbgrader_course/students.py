@@ -1,4 +1,4 @@
-"""Fourteen hand-ins of one assignment: who handed in what, and the points that `hello.double_it` (of 1) must give."""
+"""Seventeen hand-ins of one assignment: who handed in what, and the points that `hello.double_it` (of 1) must give."""
 
 from __future__ import annotations
 
@@ -91,6 +91,24 @@ def _stranger(notebook, ran):
     notebook.cells.append(cell)
 
 
+def _from_colab(notebook, ran):
+    """As Colab saves: its own metadata, no cell ids, and the state of a widget under a key that nbconvert lacks."""
+    notebook.nbformat_minor = 0
+    notebook.metadata["widgets"] = {"application/vnd.jupyter.widget-state+json": {"ab12": {"model_name": "HBoxModel"}}}
+    for number, cell in enumerate(notebook.cells):
+        cell.pop("id")
+        cell.metadata |= {"id": f"x{number}", "colab": {"base_uri": "https://localhost:8080/"}, "outputId": "y"}
+
+
+def _metadata_lost(notebook, ran):
+    for cell in notebook.cells:
+        cell.metadata.pop("nbgrader", None)
+
+
+def _answers_deleted(notebook, ran):
+    notebook.cells = [cell for cell in notebook.cells if not cell.source.startswith(("# exercise: ", "# check: "))]
+
+
 def _no_literal(notebook, ran):
     cell = find(notebook, ANSWER)
     cell.source = cell.source.replace('double_it_src = r"""', 'double_it_src = "" + r"""')
@@ -116,6 +134,9 @@ STUDENTS = (
     Student("no-literal", 0, _no_literal),
     Student("forger", 0, _both(NO_GUARD, _forged)),
     Student("stranger", 0, _both(NO_GUARD, _stranger)),
+    Student("from-colab", 1, _from_colab),
+    Student("metadata-lost", 1, _metadata_lost),
+    Student("answers-deleted", 0, _answers_deleted),
 )
 
 

@@ -1,6 +1,6 @@
 """A whole nbgrader course by its own commands: generate, release, submit, collect, autograde, feedback, export.
 
-Fourteen students and one who worked in marimo hand in through the exchange; grades are right, and none of their
+Seventeen students and one who worked in marimo hand in through the exchange; grades are right, and none of their
 Python ran.
 """
 

@@ -8,6 +8,7 @@ import pytest
 
 from grader.model import GoalResult, GoalState, Report, Verdict
 from grader.nbgrader_plugin import ClearAnswers
+from grader.nbgrader_plugin.feedback import self_contained
 from grader.nbgrader_plugin.grading import GradeAnswers, GradedCell, NotGraded, graded_cells, score_of
 
 TEST = GradedCell("check-hello-double-it", "hello.double_it", "", 1.0)
@@ -142,3 +143,9 @@ def test_a_solution_that_would_get_out_stops_the_release(wrong):
 def test_waived_speed_goals_have_no_test_cell():
     cells = (cell("# check: x points=1\n"), cell("# check: x goal=speedup points=2\n"))
     assert len(cleared(*cells, waive_speed=True)) == 1 and len(cleared(*cells)) == 2
+
+
+def test_feedback_page_loads_no_script():
+    page = '<html>\n<head>\n<script src="https://cdn/x.js"> </script>\n<script>own()</script></head><body><a href="https://a">b</a>'
+    made = self_contained(page)
+    assert "cdn" not in made and "own()" in made and 'href="https://a"' in made and 'class="light"' in made
