@@ -80,13 +80,14 @@ class Simulator:
 
     def time(self, pair: TimingPair, plan: TimingPlan) -> Trace | Timing | None:
         """An estimate for `ESTIMATED_GPU`; None where a kernel cannot be estimated."""
-        baseline, student = (self._seconds(arm, pair.arguments) for arm in (pair.baseline, pair.student))
+        baseline = pair.baseline_ns or self._nanoseconds(pair.baseline, pair.arguments)
+        student = self._nanoseconds(pair.student, pair.arguments)
         if not baseline or not student:
             return None
         ratio = baseline / student
-        return Timing(ratio, ratio, ratio, baseline * 1e9, student * 1e9, Basis.ESTIMATED, gpu(ESTIMATED_GPU).name)
+        return Timing(ratio, ratio, ratio, baseline, student, Basis.ESTIMATED, gpu(ESTIMATED_GPU).name)
 
-    def _seconds(self, arm: TimedKernel, arguments: Sequence[Argument]) -> float | None:
+    def _nanoseconds(self, arm: TimedKernel, arguments: Sequence[Argument]) -> float | None:
         """Of one launch, from a sample of its blocks, which work in copies of the arguments."""
         from simt.codegen.prepare import Unsupported
         from simt.program import BuildFailed
@@ -97,7 +98,7 @@ class Simulator:
             _, estimates = program.estimates(arm.config, own, [gpu(ESTIMATED_GPU)], quick=True)
         except (BuildFailed, Unsupported):
             return None
-        return float(estimates[0].estimate.seconds) if estimates and estimates[0].estimate else None
+        return 1e9 * estimates[0].estimate.seconds if estimates and estimates[0].estimate else None
 
     def close(self) -> None:
         """Lets go of the translated programs."""

@@ -106,7 +106,7 @@ class _Worker:
         third = (len(parts) - 1) // 3
         baseline, student, tools = (unpack_launch(parts[1 + i * third : 1 + (i + 1) * third]) for i in range(3))
         arms = [TimedKernel(launch.compiled, launch.config) for launch in (baseline, student)]
-        pair = TimingPair(arms[0], arms[1], student.arguments, tuple(plan["fresh"]), tools.compiled)
+        pair = TimingPair(arms[0], arms[1], student.arguments, tuple(plan["fresh"]), tools.compiled, plan["baseline_ns"])
         trace = self._device.time(pair, TimingPlan(**plan["plan"]))
         return (*pack_trace(trace), b"spent" if self._device.spent else b"")
 

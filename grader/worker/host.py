@@ -150,7 +150,7 @@ class WorkerDevice:
                 for arm in (pair.baseline, pair.student, tools)
             ]
             parts = [part for launch in launches for part in pack_launch(launch)]
-            header = json.dumps({"plan": asdict(plan), "fresh": pair.fresh}).encode()
+            header = json.dumps({"plan": asdict(plan), "fresh": pair.fresh, "baseline_ns": pair.baseline_ns}).encode()
             return self._checked(unpack_trace, self._ask((b"time", header, *parts), TIMING_SECONDS))
 
     def _ask(self, message: tuple[bytes, ...], seconds: float, most_bytes: int | None = None) -> tuple[bytes, ...]:
