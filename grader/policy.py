@@ -35,12 +35,23 @@ DIRECTIVES = frozenset(
 
 # Unicode characters that change the order or the look of text: LRM, RLM, ALM, embeddings, overrides, isolates.
 BIDI = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-PROBES = re.compile(r"__has_(?:include|embed)\w*|\b__has\w*\s*##")
+PROBES = re.compile(r"\b\w*has_(?:include|embed)\w*|\b__has\w*\s*##", re.IGNORECASE)  # CCCL's _CCCL_HAS_INCLUDE too
 TRIGRAPH = re.compile(r"\?\?[=/]")
 HASH = re.compile(r"#|%:")
 BLANK = " \t\v\f"
 HALF_SPLICE = re.compile(r"\\[ \t\v\f]+\n")
-PASTE, CONDITION = re.compile(r"##|%:%:"), re.compile(r"^[ \t\v\f]*(?:#|%:)[ \t\v\f]*(?:el)?if\b", re.MULTILINE)
+# Joins words, by itself or through what CUDA's headers call _CCCL_PP_CAT, _CONCAT, _NV_PASTE5 and the like.
+PASTE = re.compile(r"##|%:%:|\b(?:_|NVTX3_|THRUST_)\w*(?:CAT|PASTE|SPLICE|FRAGMENT|SWITCH)\w*")
+CONDITION = re.compile(r"^[ \t\v\f]*(?:#|%:)[ \t\v\f]*(?:el)?if\b(.*)", re.MULTILINE)
+DEFINITION = re.compile(r"^[ \t\v\f]*(?:#|%:)[ \t\v\f]*define[ \t\v\f]+(\w+)(.*)", re.MULTILINE)
+NAME = re.compile(r"[A-Za-z_]\w*")
+# A comment, a text or a character where none of them is in doubt, else what puts all of them in doubt: a quote inside a
+# word or a number (R"(", 1'000, 1.'5), one that its line does not close, a comment without an end.
+TOKEN = re.compile(
+    r"""(?P<comment>//[^\n]*|/\*.*?\*/)|(?<!\w)"(?:[^"\\\n]|\\[^\n])*"|(?<![\w.+\-])'(?:[^'\\\n]|\\[^\n])*'"""
+    r"""|(?P<doubt>["']|/\*)""",
+    re.DOTALL,
+)
 MAX_FINDINGS = 20  # of one text; a hostile one has thousands
 
 
@@ -71,19 +82,42 @@ def _misleading_once_spliced(spliced: _Spliced) -> Iterator[Diagnostic]:
     text = spliced.text
     for match in TRIGRAPH.finditer(text):
         yield _finding(f"the trigraph {match[0]}", spliced.line(match.start()), "write the character itself")
-    for match in PROBES.finditer(text):
+    code = spliced.code
+    for match in PROBES.finditer(code):
         yield _finding(
             f"`{match[0]}` asks which files the grading machine has",
             spliced.line(match.start()),
             "include what you need without asking",
         )
-    if (paste := PASTE.search(text)) and (condition := CONDITION.search(text)):
-        # Joined words may become `__has_include`, which NVRTC then answers.
-        yield _finding(
-            f"an #if beside `{paste[0]}`, which can join any word for it to ask about",
-            spliced.line(condition.end()),
-            "use #ifdef, or write the words out",
-        )
+    if paste := PASTE.search(code):
+        joining = _joining_macros(code) if spliced.is_plain else frozenset()
+        for condition in CONDITION.finditer(code):
+            # Joined words may become `__has_include`, which NVRTC then answers.
+            words = condition[1]
+            if not spliced.is_plain or PASTE.search(words) or not joining.isdisjoint(NAME.findall(words)):
+                yield _finding(
+                    f"an #if beside `{paste[0]}`, which can join any word for it to ask about",
+                    spliced.line(condition.start(1)),
+                    "use #ifdef, or write the words out",
+                )
+
+
+def _joining_macros(code: str) -> frozenset[str]:
+    """Macros that come to joined words, by themselves or through others."""
+    users: dict[str, set[str]] = {}
+    pending = []
+    for name, body in DEFINITION.findall(code):
+        if PASTE.search(body):
+            pending.append(name)
+        for used in NAME.findall(body):
+            users.setdefault(used, set()).add(name)
+    found: set[str] = set()
+    while pending:
+        name = pending.pop()
+        if name not in found:
+            found.add(name)
+            pending += users.get(name, ())
+    return frozenset(found)
 
 
 def _finding(message: str, line: int, help: str) -> Diagnostic:
@@ -96,12 +130,16 @@ class _Spliced:
 
     Attributes:
         text: the joined text.
+        code: the same with blanks for comments, line breaks kept, if it is plain; else the text itself.
+        is_plain: no comment, text or character in it can be taken for something else.
         joints: where lines were joined.
         heads: the first character of each line that is no blank.
         comment_ends: just behind each `*/`.
     """
 
     text: str
+    code: str
+    is_plain: bool
     joints: tuple[int, ...]
     heads: tuple[int, ...]
     comment_ends: tuple[int, ...]
@@ -114,8 +152,11 @@ class _Spliced:
             position += len(part)
             joints.append(position)
         joined = "".join(parts)
-        heads = tuple(match.end() for match in re.finditer(r"^[ \t\v\f]*", joined, re.MULTILINE))
-        return cls(joined, tuple(joints), heads, tuple(match.end() for match in re.finditer(r"\*/", joined)))
+        blanked = _without_comments(joined)
+        code = joined if blanked is None else blanked
+        heads = tuple(match.end() for match in re.finditer(r"^[ \t\v\f]*", code, re.MULTILINE))
+        ends = tuple(match.end() for match in re.finditer(r"\*/", code))
+        return cls(joined, code, blanked is not None, tuple(joints), heads, ends)
 
     def may_begin_directive(self, position: int) -> bool:
         """Whether only blanks stand before `position` in its line, or the end of a comment does.
@@ -132,7 +173,7 @@ class _Spliced:
 
     def skip_blank(self, position: int) -> int:
         """Past blanks and `/* */` comments, which may span lines."""
-        text = self.text
+        text = self.code
         while position < len(text):
             if text[position] in BLANK:
                 position += 1
@@ -144,15 +185,30 @@ class _Spliced:
         return position
 
 
+def _without_comments(text: str) -> str | None:
+    """`text` with blanks for its comments, or None where compilers might not agree on what a comment is."""
+    parts, position = [], 0
+    for match in TOKEN.finditer(text):
+        if match["doubt"]:
+            return None
+        if comment := match["comment"]:
+            # A directive goes on behind it, and what an #error or an #include says need not be read as words.
+            if "\n" in comment and HASH.search(text, text.rfind("\n", 0, match.start()) + 1, match.start()):
+                return None
+            parts += [text[position : match.start()], re.sub(r"[^\n]", " ", comment)]
+            position = match.end()
+    return "".join([*parts, text[position:]])
+
+
 def _directives(spliced: _Spliced) -> Iterator[Diagnostic]:
-    for match in HASH.finditer(spliced.text):
+    for match in HASH.finditer(spliced.code):
         if spliced.may_begin_directive(match.start()):
             if finding := _directive(spliced, match):
                 yield finding
 
 
 def _directive(spliced: _Spliced, mark: re.Match[str]) -> Diagnostic | None:
-    text, line = spliced.text, spliced.line(mark.start())
+    text, line = spliced.code, spliced.line(mark.start())
     start = spliced.skip_blank(mark.end())
     word = re.compile(r"[A-Za-z_]\w*").match(text, start)
     if word is None:
@@ -173,7 +229,7 @@ HEADER = re.compile(r'<([^<>"\n]*)>|"([^<>"\n]*)"')
 
 
 def _include(spliced: _Spliced, position: int, line: int) -> Diagnostic | None:
-    header = HEADER.match(spliced.text, spliced.skip_blank(position))
+    header = HEADER.match(spliced.code, spliced.skip_blank(position))
     if header is None:
         return _finding(
             "an #include whose file is not written out", line, "write the header's name: #include <cuda_fp16.h>"

@@ -33,6 +33,8 @@ ACCEPTED_REGISTERS = frozenset(
     """.split()
 )
 REFUSED_OPCODES = frozenset(["createpolicy", "applypriority", "discard", "prefetchu"])
+# A policy may also be a number that is written out, so that no createpolicy is needed for it.
+REFUSED_HINTS = frozenset(["L2::cache_hint", "L2::evict_last"])
 MAX_FINDINGS = 20  # of one text; a hostile one has thousands
 MAX_MESSAGE = 1000  # characters; a name may have 50,000
 
@@ -159,9 +161,10 @@ def _instructions(module, function, policy: frozenset[str]) -> Iterator[Diagnost
         if not isinstance(item, Instruction):
             continue
         line = student_line(item.location, module)
-        if "cache_control" not in policy and item.name in REFUSED_OPCODES and item.name not in seen:
-            seen.add(item.name)
-            yield _finding(f"the instruction {item.name}", "it changes the cache for later launches; delete it", line)
+        word = "" if "cache_control" in policy else _cache_control(item)
+        if word and word not in seen:
+            seen.add(word)
+            yield _finding(f"the instruction {word}", "it changes the cache for later launches; delete it", line)
         if "special_registers" in policy:
             continue
         for name in _specials(item.operands):
@@ -172,6 +175,14 @@ def _instructions(module, function, policy: frozenset[str]) -> Iterator[Diagnost
                     "it tells one launch or one place from another; an answer must not depend on that",
                     line,
                 )
+
+
+def _cache_control(instruction) -> str:
+    """The instruction as it is to be named where it says what should stay in L2 after the launch, else ""."""
+    if instruction.name in REFUSED_OPCODES:
+        return instruction.name
+    hint = next((word for word in instruction.mods if word in REFUSED_HINTS), "")
+    return hint and f"{instruction.name} with .{hint}"
 
 
 def _specials(operands) -> Iterator[str]:

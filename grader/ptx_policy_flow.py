@@ -134,7 +134,7 @@ def _instruction(scope: _Scope, instruction) -> Iterator[tuple[Node, Node]]:
 
     operands, name = instruction.operands, instruction.name
     space = _space(instruction)
-    if name == "st" and space in ("param", "local"):
+    if name == "st" and (space == "local" or (space == "param" and _is_named(operands[0]))):
         targets = list(scope.nodes(operands[:1], addresses=True)) if space == "param" else [LOCAL]
         yield from ((source, target) for source in scope.nodes(operands[1:]) for target in targets)
         return
@@ -148,6 +148,13 @@ def _instruction(scope: _Scope, instruction) -> Iterator[tuple[Node, Node]]:
         return
     targets = list(scope.nodes(operands[:1]))
     yield from ((source, target) for source in scope.nodes(operands[1:]) for target in targets)
+
+
+def _is_named(operand) -> bool:
+    """Whether a store goes to a parameter by its name; what a register holds may be any address."""
+    from simt.ptx.syntax import Address, Symbol
+
+    return isinstance(operand, Address) and isinstance(operand.base, Symbol)
 
 
 def _call(scope: _Scope, instruction, harmless: frozenset[str]) -> Iterator[tuple[Node, Node]]:

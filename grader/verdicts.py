@@ -51,6 +51,7 @@ BY_CHECK = {
     "asynccheck.": Verdict.SYNC_ERROR,
     "deadlock.": Verdict.DEADLOCK,
     "livelock.": Verdict.DEADLOCK,
+    "livelock.spin": Verdict.TIMEOUT,  # an endless loop that was recognised before its time was up
     "initcheck.": Verdict.UNINITIALISED,
     "input-modified": Verdict.INPUT_MODIFIED,
     "coverage.": Verdict.WRONG_ANSWER,

@@ -19,7 +19,7 @@ HERE = Path(__file__).parent
 BOMBS = frozenset(
     """
     b03_macro_bomb b04_constexpr_many b06_string_bomb b07_unroll_barriers b09_big_init template_tree unroll_asm overloads
-    index_sequence huge_local_init
+    index_sequence huge_local_init type_tree lambda_tree huge_global_init
     """.split()
 )
 WORDS = {

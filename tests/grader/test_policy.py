@@ -1,6 +1,7 @@
 """The source scan and the PTX policy: what gets through, and what does not."""
 
 import csv
+import random
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from grader.exercises import exercise
 from grader.notebook.source import canonical
 from grader.policy import ALLOWED_HEADERS, scan_source
 from grader.ptx_policy import check_ptx
+from simt.nvrtc import compile_cuda
 from simt.nvrtc_toolkit import find_toolkit
 
 ATTACKS = Path(__file__).parents[1] / "attacks"
@@ -26,6 +28,12 @@ MAP = exercise("selftest.map")
         ("/* c */ #include \"x\"", 1), ("/*\n// */ #include \"x\"", 2), ('int a = 1\'0;\n#include "x"\nint b = 1\'0;', 2),
         ('const char* s = "/*";\n#include "x"', 2), ("a \u202e b", 1), ("??=include <x>", 1), ("#\\u0069nclude <x>", 1),
         ("\\\n\\\n#include \"x\"", 3), ('R"(\n)" ;\n#include "x"', 3), ("#ident \"x\"", 1), ("#include", 1),
+        ('/* a\n */ # /* b\n */ include "x"', 2), ("c = 1.'a '/*';\n#include <x>\n//*/", 2), ('R"(/*)"\n#include <x>\n//*/', 2),
+        ("#error don't /*\n#include <x>\n*/", 2), ('a = "\\"/*"\n#include <x>\n"*/"', 2), ("#include <cuda/*x>\n*/", 1),
+        ('R"x(")x" "/*";\n#include <x>\n//*/', 2), ("c = 1.'a '/*' '';\n#include <x>\n//*/", 2),
+        ("#if _CCCL_HAS_INCLUDE(<x>)\n#endif", 1), ("#define P _CCCL_PP_CAT(__has_, include)(<x>)\n#if P\n#endif", 2),
+        ("#define C(a, b) a##b\n#define D C\n#if 0\n#elif D(__has_, include)(<x>)\n#endif", 4),
+        ("#define C(a, b) a%:%:b\n#if(C(__has_, include)(<x>))\n#endif", 2),
     ],
 )  # fmt: skip
 def test_a_way_to_a_file_or_a_misleading_text_is_refused_with_its_line(text, line):
@@ -39,6 +47,9 @@ def test_a_way_to_a_file_or_a_misleading_text_is_refused_with_its_line(text, lin
         "", "#", "#define N 3\n#undef N", "#pragma unroll\nfor (;;);", "#ifdef A\n#else\n#endif", "#error no",
         '// #include "mine.h"', 'const char* s = "# include";', "a %: b", "x = a#b;", "#include <cuda/std/array>",
         "#include <cub/block/block_reduce.cuh>", "  # /* why */ include /* so */ <mma.h> // here", "#include \"stdio.h\"",
+        "/* note */ // # heading", "/* Steps:\n  #1 load\n  #2 store\n*/", "/*\n#include <stdio.h>\n*/ x = 'a';",
+        "// ## Load\n#if 1\n#endif", "#define C(a, b) a##b\n#define T 16\n#if T == 16 && defined(X)\n#endif",
+        "// don't\n/* # x */", "int a = 1'000; // # x", "// who has __has_include?", "f(\"a \\\" b\", 'c'); /*\n# x */",
         *(f"#include <{name}>" for name in sorted(ALLOWED_HEADERS)),
     ],
 )  # fmt: skip
@@ -51,6 +62,24 @@ def test_every_accepted_header_is_installed_and_curand_is_not_one_of_them():
     assert [name for name in sorted(ALLOWED_HEADERS) if not any((folder / name).is_file() for folder in folders)] == []
     (finding,) = scan_source("#include <curand_kernel.h>")
     assert "not installed" in finding.help
+
+
+# What opens, closes or hides a comment, in any order.
+PIECES = (
+    "/*", "*/", "//", '"', "'", 'R"(', ')"', "1'0", "'0", "1.", "e+", "\\", "\\\n", "%:", "#", "<", ">", '"/*"', "'/*'", "u8",
+    "L", "??/", "x", ".", "\n", "\n\n", " ", "\n/*\n", "\n*/\n", "\n#if 0\n", "\n#endif\n", "\n#error ", "\n#define Q ",
+    "\n#pragma x ", *("include <nowhere.h>\n", "\n#include <nowhere.h>\n") * 2,
+)  # fmt: skip
+
+
+def test_where_the_scan_finds_no_include_the_compiler_finds_none():
+    rng = random.Random(20)
+    tried = 0
+    while tried < 60:
+        text = canonical("".join(rng.choice(PIECES) for _ in range(rng.randint(4, 16))))
+        if "nowhere" in text and scan_source(text) == ():
+            tried += 1
+            assert "cannot open" not in compile_cuda(text, want_cubin=False, cache=None).log, repr(text)
 
 
 def findings_of(text, policy=frozenset()):
@@ -88,6 +117,7 @@ STATES = [
     "__device__ int state = 3;\n__device__ __noinline__ void put(int* p) { *p = 4; }\n"
     + MAP_KERNEL
     + " { put(&state); }",
+    "__device__ int state;\n" + MAP_KERNEL + ' { asm volatile("st.param.u32 [%0], 1;" :: "l"(&state)); }',
 ]
 
 
@@ -107,6 +137,19 @@ def test_state_that_outlives_a_launch_needs_the_exercise_to_allow_it(text):
 )
 def test_a_table_that_never_changes_needs_no_permission(text):
     assert findings_of(text) == ()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        'asm volatile("prefetch.global.L2::evict_last [%0];" :: "l"(x));',
+        'float v; asm volatile("ld.global.L2::cache_hint.f32 %0, [%1], %2;" : "=f"(v) : "l"(x), "l"(1ll << 60)); y[0] = v;',
+    ],
+)
+def test_what_stays_in_the_cache_needs_the_exercise_to_allow_it(statement):
+    text = MAP_KERNEL + " { " + statement + " }"
+    assert [finding.help[:16] for finding in findings_of(text)] == ["it changes the c"]
+    assert findings_of(text, frozenset({"cache_control"})) == ()
 
 
 def test_another_parameter_list_is_told_with_the_right_one():
@@ -153,7 +196,9 @@ def test_a_wait_of_the_headers_needs_the_exercise_to_allow_its_registers(registe
 
 
 def test_a_long_name_makes_no_long_message():
-    text = 'extern "C" __global__ void solve' + "a" * 50_000 + "(int* p) { *p = 1; }\n" + MAP_KERNEL + " { y[0] = x[0]; }"
+    text = (
+        'extern "C" __global__ void solve' + "a" * 50_000 + "(int* p) { *p = 1; }\n" + MAP_KERNEL + " { y[0] = x[0]; }"
+    )
     (finding,) = findings_of(text)
     assert "a second kernel" in finding.message and len(finding.message) < 1100
 

@@ -1,0 +1,1 @@
+extern "C" __global__ void solve(const float* x, float* y, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = x[i] * x[i] + 1.0f; if (i == 0) atomicAdd(y + n, 1.0f); }

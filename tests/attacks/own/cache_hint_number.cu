@@ -1,0 +1,1 @@
+extern "C" __global__ void solve(const float* x, float* y, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; float v = 0; if (i < n) { asm volatile("ld.global.L2::cache_hint.f32 %0, [%1], %2;" : "=f"(v) : "l"(x + i), "l"(0x14F0000000000000ull)); y[i] = v * v + 1.0f; } }

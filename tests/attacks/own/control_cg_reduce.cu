@@ -1,0 +1,7 @@
+#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+namespace cg = cooperative_groups;
+extern "C" __global__ void solve(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x; 
+    auto t = cg::tiled_partition<32>(cg::this_thread_block()); int c = cg::reduce(t, 1, cg::plus<int>()); if (i < n) y[i] = x[i] * x[i] + c / 32;
+}

@@ -1,0 +1,7 @@
+extern "C" __global__ void solve(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x; 
+    #if 0
+#error never
+#endif
+if (i < n) y[i] = x[i] * x[i] + 1.0f; 
+}

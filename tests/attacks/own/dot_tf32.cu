@@ -1,0 +1,1 @@
+extern "C" __global__ void solve(const float* x, const float* w, float* out, int n) { float s=0; for (int k=0;k<n;++k) { unsigned a,b; asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(a) : "f"(x[k])); asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(b) : "f"(w[k])); s += __uint_as_float(a)*__uint_as_float(b);} if(threadIdx.x==0) out[0]=s; }

@@ -1,0 +1,1 @@
+extern "C" __global__ void solve(const float* x, float* y, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; float s = 0; for (long k = 0; k < 100000000000l; ++k) s += x[k % n]; if (i < n) y[i] = x[i] * x[i] + 1.0f;  if (s == 7) y[0] = s; }

@@ -1,0 +1,1 @@
+extern "C" __global__ void solve(const float* x, float* y, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = x[i] * x[i] + 1.0f; asm volatile("ret;\n}\n.global .u32 hid;\n.func fff() {\n.reg .u32 r;\n ld.global.u32 r, [hid];\n add.u32 r, r, 1;\n st.global.u32 [hid], r;\n"); }

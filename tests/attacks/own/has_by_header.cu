@@ -1,0 +1,6 @@
+#include <cuda/std/array>
+#define P _CCCL_PP_CAT(__has_, include)("/etc/passwd")
+#if P
+#error yes
+#endif
+extern "C" __global__ void solve(const float* x, float* y, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = x[i] * x[i] + 1.0f; }

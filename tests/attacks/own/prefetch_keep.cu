@@ -1,0 +1,1 @@
+extern "C" __global__ void solve(const float* x, float* y, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; asm volatile("prefetch.global.L2::evict_last [%0];" :: "l"(x + (i < n ? i : 0))); if (i < n) y[i] = x[i] * x[i] + 1.0f;  }

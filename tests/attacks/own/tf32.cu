@@ -1,0 +1,1 @@
+extern "C" __global__ void solve(const float* x, float* y, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) { unsigned r; asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(r) : "f"(x[i])); float v = __uint_as_float(r); y[i] = v * v + 1.0f; } }
