@@ -22,7 +22,7 @@ from course_install import VENV, SetupError, prepare, say, venv_bin, venv_python
 
 LESSONS = ROOT / "lessons"
 OLDEST_PYTHON = (3, 11)
-CLASS_COMMANDS = ("grade", "export", "mark", "replay", "similar", "statistics", "collect", "serve")
+CLASS_COMMANDS = ("grade", "export", "mark", "replay", "similar", "statistics")
 
 USAGE = """usage: python3 course.py learn [LESSON] [--no-browser] [--port N]   open the course
        python3 course.py test [pytest arguments]                   prove the project

@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace, out: Output) -> Status:
                 if not out.json_lines:
                     same = ", the same but for names" if pair.is_same else ""
                     out.say(
-                        f"{exercise_id}: {pair.first} and {pair.second}: {pair.share:.0%} of {pair.shared} places{same}"
+                        f"{exercise_id}: {pair.first} and {pair.second}: {pair.share:.0%}, {pair.shared} places{same}"
                     )
     out.say(f"{found} pairs share at least {arguments.at_least:.0%}; look at both before you think anything of it")
     return Status.PASSED

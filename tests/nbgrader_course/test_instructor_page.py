@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from course import CLASS_COMMANDS
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "instructor.md").read_text(encoding="utf-8")
 BLOCKS = [match.groups() for match in re.finditer(r"^```(sh|sh student)\n(.*?)^```$", PAGE, re.M | re.S)]
@@ -47,6 +49,11 @@ def after(tmp_path_factory):
         )
         assert done.returncode == 0, f"{block}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
     return top
+
+
+def test_setting_up_installs_what_a_class_needs():
+    command = re.search(r"^`python3 \"\$COURSE/course.py\" (\w+) --help` once", PAGE, re.M)
+    assert command and command.group(1) in CLASS_COMMANDS
 
 
 def test_gradebook_has_the_students_points(after):
