@@ -134,13 +134,17 @@ class NotebookPage:
         self.page.keyboard.press("Control+S")
 
     def wait_for_file(self, holds, patience_s: float = 30.0) -> str:
-        """The notebook's text once `holds(text)`."""
-        deadline = time.monotonic() + patience_s
+        """The notebook's text once `holds(text)`.
+
+        marimo empties the file and then writes it, so only a text that was read twice in a row is looked at.
+        """
+        deadline, before = time.monotonic() + patience_s, None
         while True:
             text = self.notebook.read_text(encoding="utf-8")
-            if holds(text):
+            if text and text == before and holds(text):
                 return text
             assert time.monotonic() < deadline, f"the file did not change as expected:\n{text[-2000:]}"
+            before = text
             self.page.wait_for_timeout(100)
 
 
