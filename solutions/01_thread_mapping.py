@@ -377,7 +377,7 @@ def _(mo):
 
     A loop that starts at `threadIdx.x` and steps by `blockDim.x` is *right* too: every block then does all of the work.
     The answer does not show it; the counters do, and so does the clock: with four blocks yours was **4.0 times** as fast on
-    an H200, 0.74 ms instead of 2.96 (recorded: H200, 2026-11-30). A round takes as long as a value takes to come from
+    an H200, 0.77 ms instead of 3.07 (recorded: H200, 2026-11-30). A round takes as long as a value takes to come from
     memory, and you need a quarter of the rounds.
 
     ## Write 5 · When an int is too short

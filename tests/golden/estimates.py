@@ -166,7 +166,7 @@ KNOWN = """## What is known to be wrong
 - `copy_stride s=32`, `transpose_naive`: requests that touch 32 lines far apart are slower on the H200 than their sectors say.
   What DRAM pages, channels and address translation cost is not modelled.
 - `colsum_thread`: few warps, each with loads 32 KiB apart: their latency is longer than that of a stream.
-- Four blocks alone on a chip (`thread_mapping.gridstride` of the course) take 2.96 ms and 0.74 ms; 3.41 and 0.85 are estimated,
+- Four blocks alone on a chip (`thread_mapping.gridstride` of the course) take 3.07 ms and 0.77 ms; 3.41 and 0.85 are estimated,
   since DRAM's latency is the one under load.
 - `warpsum_serial`: one lane adds up what it reads from shared memory; ptxas orders loads and additions less well than the
   model thinks.
