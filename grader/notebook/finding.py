@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from grader.answers import AnswerNames, answer_names, launch_problem, submit
@@ -41,12 +42,17 @@ def find_answers(
                 exercise(cell.marker)
             except UnknownExercise as error:
                 notes.append(f"{cell.place}, line {cell.line}: {error}")
-    bindings = [binding for cell in cells for statement in cell.body for binding in _bindings(statement, cell.place)]
+    bindings = [_bindings_in(cell) for cell in cells]
     stems = {exercise_id: stem for stem, exercise_id in fixture.items()}
-    wanted = exercises if exercises is not None else _of_lesson(path, cells, bindings, all_exercises())
-    answers = {
-        row.id: _answer(path, row, answer_names(row, stems.get(row.id)), cells, bindings) for row in wanted
-    }
+    known = all_exercises()
+    wanted = exercises if exercises is not None else _of_lesson(path, cells, list(chain(*bindings)), known)
+    answers = {}
+    for row in wanted:
+        names = answer_names(row, stems.get(row.id))
+        rivals = _rivals(row, names, (*known, *wanted))
+        mine = [pair for pair in zip(cells, bindings, strict=True) if not _is_of(rivals, pair[0], path)]
+        found = list(chain.from_iterable(bound for _, bound in mine))
+        answers[row.id] = _answer(path, row, names, [cell for cell, _ in mine], found)
     return Notebook(path, answers, _suspicion(cells, answers), tuple(notes))
 
 
@@ -62,6 +68,17 @@ def _of_lesson(
         row.lesson for row in known if row.lesson != "selftest" and names & set(answer_names(row))
     }
     return [row for row in known if row.lesson in lessons]
+
+
+def _rivals(row: Exercise, names: AnswerNames, known: Sequence[Exercise]) -> list[Exercise]:
+    """The exercises of other lessons whose answer goes by the same name: every lesson has its `predict_values`."""
+    return [other for other in known if other.lesson != row.lesson and set(names) & set(answer_names(other))]
+
+
+def _is_of(rivals: Sequence[Exercise], cell: Cell, path: str) -> bool:
+    """The cell answers one of `rivals`, by its marker or, without one, by the lesson that the file is."""
+    stem = Path(path).stem
+    return any(cell.marker == rival.id or not cell.marker and stem == rival.lesson for rival in rivals)
 
 
 def _suspicion(cells: Sequence[Cell], answers: Mapping[str, Submission | Unreadable]) -> str:
@@ -150,6 +167,10 @@ def _submission(row: Exercise, names: AnswerNames, found: Mapping[str, Binding])
         else:
             values = value
     return submit(row, source, launch, values, origin=origin, problems=problems)
+
+
+def _bindings_in(cell: Cell) -> list[Binding]:
+    return [binding for statement in cell.body for binding in _bindings(statement, cell.place)]
 
 
 def _bindings(statement: ast.stmt, place: str) -> Iterator[Binding]:

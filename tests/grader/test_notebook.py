@@ -55,6 +55,26 @@ def test_both_formats_give_the_same_submission(tmp_path):
     assert marimo.origin[1] == 10 and notebook.origin == (f"{tmp_path / 'lesson.ipynb'}, cell 1", 2)
 
 
+TWO_LESSONS = (exercise("hello.predict"), exercise("thread_mapping.predict"))
+PREDICTED = 'predict_values = {"answers": {"threads": 4}}'
+
+
+@pytest.mark.parametrize("broken", ["", " +"])
+@pytest.mark.parametrize(
+    ("name", "marker", "answered"),
+    [
+        ("mine.py", "# exercise: thread_mapping.predict\n", "thread_mapping.predict"),
+        ("mine.py", "# exercise: hello.predict\n", "hello.predict"),
+        ("01_thread_mapping.py", "", "thread_mapping.predict"),
+        ("00_start_here.py", "", "hello.predict"),
+    ],
+)
+def test_an_answer_to_one_lesson_is_none_to_another_that_uses_its_name(tmp_path, name, marker, answered, broken):
+    answers = read(tmp_path, HEADER + cell(f"{marker}{PREDICTED}{broken}\nreturn"), TWO_LESSONS, name).answers
+    present = {exercise_id for exercise_id, answer in answers.items() if not getattr(answer, "missing", False)}
+    assert present == {answered}
+
+
 def test_a_line_of_the_text_is_a_line_of_the_file(tmp_path):
     text = HEADER + answer_cell()
     answer = read(tmp_path, text).answers["topic.map1d"]
