@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 import weakref
 from dataclasses import replace
 from pathlib import Path
@@ -36,6 +35,7 @@ from simt.diagnostics import diagnose
 from simt.events import Argument, Direction, LaunchResult, Status
 from simt.launch import Dim3, LaunchConfig
 from tests.grader.fake import FakeDevice
+from tests.processes import PATIENCE_SECONDS, cpu_seconds, ended, wait_until
 
 ROOT = Path(__file__).parents[2]
 COPY = """extern "C" __global__ void copy(const float* x, float* y, int n) {
@@ -277,20 +277,6 @@ def test_a_device_that_is_missing_says_so():
         fresh_device("simulatr").__enter__()
 
 
-def alive(pid):
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
-def wait_until(condition, seconds=20.0):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.02)
-
-
 PARENT = f"""
 import sys
 sys.path.insert(0, {str(ROOT)!r})
@@ -316,16 +302,10 @@ def test_no_worker_outlives_its_parent(signal_number):
         [sys.executable, "-c", PARENT], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     )
     child = int(parent.stdout.readline())
-    busy_since = time.monotonic()
-    wait_until(lambda: cpu_seconds(child) > 0.3 or time.monotonic() - busy_since > 15)
+    wait_until(lambda: cpu_seconds(child) > 0.3)
     parent.send_signal(signal_number)
-    parent.wait(20)
-    wait_until(lambda: not alive(child))
-
-
-def cpu_seconds(pid):
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    parent.wait(PATIENCE_SECONDS)
+    assert ended(child)
 
 
 def test_a_job_takes_what_processors_are_free(tmp_path, monkeypatch):
@@ -362,7 +342,7 @@ def test_two_jobs_share_the_processors(tmp_path, monkeypatch):
         thread = threading.Thread(target=other)
         thread.start()
         assert not entered.wait(0.1)
-    thread.join(10)
+    thread.join(PATIENCE_SECONDS)
     assert entered.is_set()
 
 

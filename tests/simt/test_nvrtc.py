@@ -12,6 +12,7 @@ from simt.diagnostics import Severity
 from simt.kernel_names import find_kernels
 from simt.nvrtc import CompilerMissing, KernelResources, compile_cuda, find_toolkit
 from simt.sandbox import Limits
+from tests.processes import children, ended
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = Path(__file__).parents[1] / "golden" / "ncu" / "sm_90"
@@ -295,11 +296,11 @@ compile_cuda(open({str(source)!r}).read(), cache=None)
 """
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as parent:
         assert parent.stdout.readline() == b"True\n"
-        children = Path(f"/proc/{parent.pid}/task/{parent.pid}/children").read_text().split()
+        started = children(parent.pid)
         parent.send_signal(signal.SIGINT)
         _, errors = parent.communicate()
-    assert b"KeyboardInterrupt" in errors and children
-    assert not [pid for pid in children if Path(f"/proc/{pid}").exists()]
+    assert b"KeyboardInterrupt" in errors and started
+    assert all(ended(pid) for pid in started)
 
 
 # Toolkit

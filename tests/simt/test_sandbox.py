@@ -2,7 +2,6 @@
 
 import json
 import os
-import select
 import signal
 import struct
 import subprocess
@@ -17,6 +16,7 @@ from hypothesis import strategies as st
 from simt import sandbox_linux
 from simt.sandbox import MIB, Child, ChildDied, ChildTimeout, Limits, layers, read_message, write_message
 from simt.sandbox_fork import ForkServer
+from tests.processes import ended
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -261,19 +261,7 @@ def test_the_parent_reads_nothing_that_it_did_not_ask_for():
     child = Child([sys.executable, "-c", flood], Limits())
     assert child._answers.empty()
     with pytest.raises(ChildDied):
-        child.ask((b"question",), 10, most_bytes=100)
-
-
-def ended(pid):
-    """Waits for the process `pid`, which may be a stranger's, to end; False when it is still there after 30 s."""
-    try:
-        handle = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return True
-    try:
-        return bool(select.select([handle], [], [], 30)[0])
-    finally:
-        os.close(handle)
+        child.ask((b"question",), 60, most_bytes=100)
 
 
 PARENT = """

@@ -15,7 +15,8 @@ import pytest
 from simt import sandbox_fork
 from simt.sandbox import ChildDied, Limits
 from simt.sandbox_fork import ForkServer, NoForkServer
-from tests.simt.test_sandbox import FORK_SERVER, ROOT, USUAL, ended, fields, tell
+from tests.processes import ended
+from tests.simt.test_sandbox import FORK_SERVER, ROOT, USUAL, fields, tell
 
 
 @pytest.fixture
