@@ -34,6 +34,7 @@ Message = tuple[bytes, ...]
 MIB = 1024 * 1024
 NONCE_BYTES = 16
 MOST_PARTS = 32
+END_SECONDS = 10.0  # for the last of a child whose pipe is closed; a busy machine takes longer than a second
 MOST_ERROR_BYTES = 4096  # of a child's error output: its end, where a traceback names the error
 
 
@@ -81,6 +82,9 @@ class ChildDied(RuntimeError):
     def __init__(self, status: int, detail: str = "", errors: str = ""):
         self.status, self.errors = status, errors
         super().__init__(detail or f"child ended with {_status_text(status)}")
+
+    def __reduce__(self) -> tuple[type[ChildDied], tuple[int, str, str]]:
+        return type(self), (self.status, str(self), self.errors)  # an exception is unpickled from its message alone
 
 
 class ChildTimeout(RuntimeError):
@@ -277,10 +281,10 @@ class Child:
         if answer == "":
             # The pipe closes a moment before the status is there; the status says why it ended.
             with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(1.0)
+                self._process.wait(END_SECONDS)
         if isinstance(answer, str):
             status = self.kill()
-            self._error_reader.join(1.0)
+            self._error_reader.join(END_SECONDS)
             raise ChildDied(status, answer, "" if self._is_ready else _printable(self._errors))
         self._is_ready = True
         return answer
@@ -301,21 +305,18 @@ class Child:
 
 
 def _started(command: Sequence[str], environment: Mapping[str, str] | None) -> subprocess.Popen[bytes]:
+    # Windows loads no library without this variable.
+    needed = {name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ and os.name == "nt"}
     return subprocess.Popen(
         command,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         cwd=os.path.abspath(os.sep),
-        env=_environment() | dict(environment or {}),
+        env=needed | dict(environment or {}),
         start_new_session=os.name == "posix",
         creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
     )
-
-
-def _environment() -> dict[str, str]:
-    """Nothing, but for what Windows needs to load a library."""
-    return {name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ and os.name == "nt"}
 
 
 def _printable(output: bytes) -> str:
