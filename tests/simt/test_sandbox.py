@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import signal
 import struct
 import subprocess
@@ -373,3 +374,12 @@ def test_filter_refuses_calls_of_another_architecture(machine):
 
 def test_filter_refuses_the_x32_calls():
     assert verdict("x86_64", sandbox_linux.AUDIT_ARCH["x86_64"], sandbox_linux.X32_BIT) != sandbox_linux.RET_ALLOW
+
+
+@pytest.mark.parametrize(
+    "died", [ChildDied(-signal.SIGKILL, errors="MemoryError"), ChildDied(3, "child answered nonsense")]
+)
+def test_how_a_child_died_is_kept_between_processes(died):
+    found = pickle.loads(pickle.dumps(died))
+    assert (type(found), str(found)) == (ChildDied, str(died))
+    assert (found.status, found.errors) == (died.status, died.errors)
