@@ -39,7 +39,7 @@ HOSTILE = (
     "d04_trap", "endless", "d06_printf_flood", "b03_macro_bomb", "null", "d08_nanosleep", "forged_verdict", "overloads",
     "barrier_one_lane", "b08_log_flood",
 )  # fmt: skip
-BUDGET = replace(CASE_BUDGET, warp_instructions=4_000_000, seconds=2.0)
+BUDGET = replace(CASE_BUDGET, warp_instructions=4_000_000)
 COMPILE_CPU_SECONDS = 2
 
 

@@ -32,7 +32,7 @@ def outcomes(folder, device):
     rows = {variable: ROWS[name] for variable, name in plain["exercises"].items()}
     fixture = {variable: row.id for variable, row in rows.items()}
     notebook = read_notebook(folder / "submission.py", tuple(rows.values()), fixture)
-    budget = replace(CASE_BUDGET, seconds=2.0)
+    budget = replace(CASE_BUDGET, warp_instructions=4_000_000)  # ends an endless kernel by what it did, not by a clock
     reports = {}
     for variable, row in rows.items():
         answer = notebook.answers[row.id]
