@@ -6,12 +6,13 @@ Nothing here is stored, so that a new weight or date needs no grading.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from grader.class_file import ClassFile, Member, Unmeasured
 from grader.collecting import Student
+from grader.gradebook_points import Speed, held_to
 from grader.model import Exercise, ValueAnswer
 from grader.stores.records import Grading, Mark, Result, StoredHandIn
 from grader.values import most_points
@@ -31,7 +32,7 @@ class Entry:
     Attributes:
         verdict: of the report; `missing` where nothing was handed in, `lost` where no worker came back.
         score, max_score: points of the class, after weight, lateness and a mark by hand.
-        is_pending: a speed goal still has to be measured, and its points are open.
+        speed: what the points of its speed goals rest on.
         kept_share: 1 in time, less when late, 0 when too late to count.
         is_manual: a person gave the score.
         report: as JSON, None without one.
@@ -42,7 +43,7 @@ class Entry:
     score: float
     max_score: float
     is_passed: bool = False
-    is_pending: bool = False
+    speed: Speed = Speed.NONE
     kept_share: float = 1.0
     is_manual: bool = False
     comment: str = ""
@@ -52,6 +53,11 @@ class Entry:
     digest: str = ""
     key: str = ""
     report: Mapping[str, object] | None = None
+
+    @property
+    def is_pending(self) -> bool:
+        """A speed goal still has to be measured, and its points are open."""
+        return self.speed is Speed.PENDING
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +86,15 @@ class Row:
 class Gradebook:
     """The class: rows by student id, an entry for each of `exercises` in each row; `columns` are the assignments.
 
-    `columns` maps a name to the exercises that are summed under it.
+    `columns` maps a name to the exercises that are summed under it, `canvas_ids` some of the names to Canvas's numbers.
     """
 
     name: str
     exercises: tuple[str, ...]
     columns: Mapping[str, tuple[str, ...]]
     rows: tuple[Row, ...]
+    unmeasured_speed: Unmeasured = Unmeasured.ESTIMATE
+    canvas_ids: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +134,9 @@ def make_gradebook(facts: Facts, class_file: ClassFile, rows: Mapping[str, Exerc
     exercises = class_file.exercises or tuple(name for name in rows if name in answered)
     book = _Book(facts, class_file, rows, exercises)
     columns = {one.name: one.exercises for one in class_file.assignments} or {name: (name,) for name in exercises}
-    return Gradebook(class_file.name, exercises, columns, tuple(book.row(student) for student in book.everybody()))
+    rows_of_all = tuple(book.row(student) for student in book.everybody())
+    canvas_ids = {one.name: one.canvas_id for one in class_file.assignments if one.canvas_id}
+    return Gradebook(class_file.name, exercises, columns, rows_of_all, class_file.unmeasured_speed, canvas_ids)
 
 
 class _Book:
@@ -184,14 +194,11 @@ class _Book:
             verdict = MISSING if result.is_missing else LOST
             return Entry(exercise_id, verdict, 0.0, most, message=result.problem, file=one.file, received=one.received)
         report = grading.report
-        pending = self._class.unmeasured_speed is Unmeasured.PENDING and _waits_for_speed(report)
-        reached = _number(report["score"])
-        possible = full_points(self._rows[exercise_id]) if pending else _number(report["max_score"])
+        held = held_to(report, self._class.unmeasured_speed)
         assignment = self._class.assignment_of(exercise_id)
         kept = assignment.kept_share(one.received, member.extension_days) if assignment else 1.0
-        share = reached / possible if possible else 0.0
         return Entry(
-            exercise_id, str(report["verdict"]), round(share * most * kept, 6), most, bool(report["passed"]), pending, kept,
+            exercise_id, str(report["verdict"]), round(held.share * most * kept, 6), most, held.is_passed, held.speed, kept,
             message=str(report["message"]), file=one.file, received=one.received, digest=grading.answer, key=result.key,
             report=report,
         )  # fmt: skip
@@ -201,13 +208,5 @@ class _Book:
             return entry
         if mark.score is None:
             return replace(entry, comment=mark.comment)
-        return replace(entry, score=mark.score, is_manual=True, is_pending=False, comment=mark.comment)
-
-
-def _waits_for_speed(report: Mapping) -> bool:
-    return any(goal["metric"] == "speedup" and goal["state"] == "not_measured" for goal in report["goals"])
-
-
-def _number(value: object) -> float:
-    """A report's number; one that is not finite earns nothing."""
-    return float(value) if isinstance(value, (int, float)) else 0.0
+        speed = Speed.NONE if entry.is_pending else entry.speed  # nothing is open any more
+        return replace(entry, score=mark.score, is_manual=True, speed=speed, comment=mark.comment)

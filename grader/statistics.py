@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from statistics import median
 
+from grader.class_file import Unmeasured
 from grader.gradebook import Facts, Gradebook
+from grader.gradebook_points import held_to
 
 __all__ = ["ExerciseStatistics", "statistics_of"]
 
@@ -20,7 +22,8 @@ class ExerciseStatistics:
     """One exercise.
 
     Attributes:
-        students: who is graded on it; `tried` of them handed something in, `passed` of them passed.
+        students: who is graded on it; `tried` of them handed something in, `passed` of them passed, and of `pending` the
+            points for speed are still open.
         mean_share: mean of the points reached, as a share of the points possible.
         verdicts: how many results have each verdict.
         findings: (check, students) of the commonest findings over all hand-ins, at most five.
@@ -31,6 +34,7 @@ class ExerciseStatistics:
     students: int
     tried: int
     passed: int
+    pending: int
     mean_share: float
     verdicts: Mapping[str, int]
     findings: tuple[tuple[str, int], ...]
@@ -50,13 +54,15 @@ def statistics_of(facts: Facts, book: Gradebook) -> list[ExerciseStatistics]:
 
 def _of(exercise_id: str, facts: Facts, book: Gradebook) -> ExerciseStatistics:
     entries = [entry for row in book.rows for entry in row.entries if entry.exercise_id == exercise_id]
-    ways = [way for row in book.rows if (way := _way_to_pass(row.student, exercise_id, facts))]
+    policy = book.unmeasured_speed
+    ways = [way for row in book.rows if (way := _way_to_pass(row.student, exercise_id, facts, policy))]
     shares = [entry.score / entry.max_score for entry in entries if entry.max_score]
     return ExerciseStatistics(
         exercise_id=exercise_id,
         students=len(entries),
         tried=sum(entry.verdict != "missing" for entry in entries),
         passed=sum(entry.is_passed for entry in entries),
+        pending=sum(entry.is_pending for entry in entries),
         mean_share=round(sum(shares) / len(shares), 4) if shares else 0.0,
         verdicts=dict(sorted(Counter(entry.verdict for entry in entries).items())),
         findings=_findings(exercise_id, facts),
@@ -76,11 +82,11 @@ def _attempts(student: str, exercise_id: str, facts: Facts) -> list[tuple[dateti
     return sorted(found, key=lambda attempt: attempt[0])
 
 
-def _way_to_pass(student: str, exercise_id: str, facts: Facts) -> tuple[int, float] | None:
+def _way_to_pass(student: str, exercise_id: str, facts: Facts, policy: Unmeasured) -> tuple[int, float] | None:
     """(hand-ins, hours) until the first one that passed; None for who has not passed."""
     attempts = _attempts(student, exercise_id, facts)
     for number, (when, report) in enumerate(attempts, 1):
-        if report["passed"]:
+        if held_to(report, policy).is_passed:
             return number, (when - attempts[0][0]).total_seconds() / 3600
     return None
 

@@ -90,15 +90,16 @@ def find_class(given: str | None, folder: Path) -> ClassFile:
     if not given and not os.path.isfile(path):
         return no_class()
     try:
-        return read_class(path.read_text(encoding="utf-8"), path.resolve().parent, known_exercises)
+        # Notepad begins UTF-8 with a mark that TOML does not know.
+        return read_class(path.read_text(encoding="utf-8-sig"), path.resolve().parent, known_exercises, str(path))
     except (OSError, UnicodeDecodeError) as error:
-        raise ClassProblem(f"{path} cannot be read: {error}") from error
+        raise ClassProblem(f"{path} cannot be read: {error}", "give a text file in UTF-8 with --class") from error
 
 
 def class_of_store(store: SqlStore) -> ClassFile:
     """The class that the newest run was graded by."""
     text, folder = store.class_file()
-    return read_class(text, Path(folder), known_exercises) if text else no_class()
+    return read_class(text, Path(folder), known_exercises, "the class.toml of the newest run") if text else no_class()
 
 
 def frozen_rows(store: SqlStore, class_file: ClassFile) -> dict[str, Exercise]:

@@ -34,7 +34,8 @@ def run(arguments: argparse.Namespace, out: Output) -> Status:
     for row in rows:
         out.emit(asdict(row) | {"pass_rate": row.pass_rate, "findings": [list(item) for item in row.findings]})
         table.add_row(
-            row.exercise_id, f"{row.passed} of {row.students} ({row.pass_rate:.0%})", str(row.tried), f"{row.mean_share:.0%}",
+            row.exercise_id, f"{row.passed} of {row.students} ({row.pass_rate:.0%})", str(row.tried),
+            f"{row.mean_share:.0%}" + (f", {row.pending} pending" if row.pending else ""),
             _plain(row.median_hand_ins), _plain(row.median_hours_to_pass),
             ", ".join(f"{check} ({count})" for check, count in row.findings),
         )  # fmt: skip

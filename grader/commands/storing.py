@@ -40,7 +40,9 @@ def refusing() -> Iterator[None]:
         ) from missing
     try:
         yield
-    except (ClassProblem, PackProblem, SeedsProblem) as problem:
+    except ClassProblem as problem:
+        raise Refusal(str(problem), problem.help) from problem
+    except (PackProblem, SeedsProblem) as problem:
         raise Refusal(str(problem), "mend the file that it names and run the command again") from problem
     except StoreProblem as problem:
         raise Refusal(str(problem), problem.help, Status.INTERNAL if problem.in_use else Status.USAGE) from problem

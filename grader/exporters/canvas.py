@@ -1,6 +1,12 @@
 """Canvas: the CSV that "Grades, Import" reads. A column for each assignment, with the row of points possible.
 
-Canvas finds students by `ID`, `SIS User ID` or `SIS Login ID`; class.toml may give `canvas_id`.
+Canvas finds students by `ID`, `SIS User ID` or `SIS Login ID`; class.toml may give `canvas_id`. It finds an assignment by
+the number in `Title (number)`, which class.toml may give too, else by its title; a title that it does not know becomes a
+new assignment.
+
+Source: `GradebookImporter` (`row_has_student_headers?`, `update_column_count`, `parse_assignments`, `process_student`) in
+https://github.com/instructure/canvas-lms/blob/master/lib/gradebook_importer.rb; how a person imports it:
+https://community.instructure.com/en/kb/articles/660862-how-do-i-import-grades-in-the-gradebook
 """
 
 from __future__ import annotations
@@ -19,7 +25,8 @@ def write(book: Gradebook) -> bytes:
     possible = [
         max((column_sum(row, ids).max_score for row in book.rows), default=0.0) for ids in book.columns.values()
     ]
-    rows: list[list[object]] = [[*FIXED, *book.columns], ["    Points Possible", "", "", "", "", *possible]]
+    titles = [f"{name} ({book.canvas_ids[name]})" if name in book.canvas_ids else name for name in book.columns]
+    rows: list[list[object]] = [[*FIXED, *titles], ["    Points Possible", "", "", "", "", *possible]]
     for row in book.rows:
         scores = [column_sum(row, ids).score for ids in book.columns.values()]
         rows.append([row.name or row.student, row.member.canvas_id or row.platform_id, "", row.student, "", *scores])

@@ -1,6 +1,9 @@
 """Gradescope: `results.json` of an autograder. For one student the file itself, for a class an object of them by student.
 
-Format: https://gradescope-autograders.readthedocs.io/en/latest/specs/#output-format
+What a student wrote or a person commented is plain text, and says so: Gradescope would also take Markdown and HTML.
+
+Source: https://gradescope-autograders.readthedocs.io/en/latest/specs/#output-format, whose text is kept at
+https://github.com/gradescope/autograder_samples/blob/master/docs/specs.md
 """
 
 from __future__ import annotations
@@ -8,8 +11,17 @@ from __future__ import annotations
 import json
 
 from grader.gradebook import Entry, Gradebook, Row
+from grader.gradebook_points import Speed
 
 __all__ = ["write"]
+
+# What a student reads about the points for speed.
+SAID = {
+    Speed.ESTIMATED: "speed: by the simulator's estimate",
+    Speed.PENDING: "speed: still to be measured on a GPU, its points are open",
+    Speed.WAIVED: "speed: not measured, and waived: the other points make the full mark",
+    Speed.LEFT_OUT: "speed: not measured, and left out: the other points make the full mark",
+}
 
 
 def write(book: Gradebook) -> bytes:
@@ -24,6 +36,9 @@ def _results(row: Row) -> dict[str, object]:
         "score": row.score,
         "visibility": "after_published",
         "stdout_visibility": "hidden",
+        "output_format": "text",
+        "test_output_format": "text",
+        "test_name_format": "text",
         "output": f"{sum(entry.is_passed for entry in row.entries)} of {len(row.entries)} exercises passed",
         "tests": [_test(number, entry) for number, entry in enumerate(row.entries, 1)],
         "extra_data": {
@@ -34,7 +49,7 @@ def _results(row: Row) -> dict[str, object]:
 
 
 def _test(number: int, entry: Entry) -> dict[str, object]:
-    words = [entry.message, entry.comment, "a speed goal is still to be measured" if entry.is_pending else ""]
+    words = [entry.message, entry.comment, SAID.get(entry.speed, "")]
     words += [f"late: {entry.kept_share:.0%} of the mark are kept"] if entry.kept_share < 1 else []
     return {
         "name": entry.exercise_id,

@@ -24,7 +24,7 @@ def column_sum(row: Row, exercises: Sequence[str]) -> Sum:
     entries = [entry for entry in row.entries if entry.exercise_id in exercises]
     words = [
         f"{entry.exercise_id}: {entry.verdict}, {entry.score:g} of {entry.max_score:g}"
-        + (" (speed pending)" if entry.is_pending else "")
+        + (f" (speed {entry.speed})" if entry.speed else "")
         + (f" (late: {entry.kept_share:.0%} kept)" if entry.kept_share < 1 else "")
         + (f". {entry.comment}" if entry.comment else "")
         for entry in entries

@@ -18,6 +18,7 @@ COLUMNS = {
     "verdict": (lambda row, entry: entry.verdict, "text"),
     "passed": (lambda row, entry: entry.is_passed, "yes-no"),
     "pending": (lambda row, entry: entry.is_pending, "yes-no"),
+    "speed": (lambda row, entry: str(entry.speed), "text"),
     "kept_share": (lambda row, entry: entry.kept_share, "number"),
     "manual": (lambda row, entry: entry.is_manual, "yes-no"),
     "comment": (lambda row, entry: entry.comment, "text"),

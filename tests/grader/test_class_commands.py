@@ -190,8 +190,14 @@ def test_what_cannot_be_done_is_refused_with_help(command, folder, quick, words)
 def test_a_wrong_class_file_or_store_is_refused(command, folder, capsys):
     write(folder / "class.toml", "nonsense = 1")
     status, lines = command("grade", folder)
-    assert status == Status.USAGE and "nonsense" in lines[-1]["error"]
+    assert status == Status.USAGE and lines[-1]["error"] == f"{folder}/class.toml: there is no key 'nonsense'"
+    assert "unmeasured_speed" in lines[-1]["help"]
     assert main(["grade", str(folder), "--db", "mysql://x/y", "--json"]) == Status.USAGE
+
+
+def test_a_class_file_of_windows_notepad_is_read(command, folder, quick):
+    write(folder / "class.toml", b"\xef\xbb\xbf" + f'[[assignments]]\nname = "a"\nexercises = ["{MAP}"]\n'.encode())
+    assert scores(command("grade", folder)[1]) == {"ann": 1.0, "bob": 0.0}
 
 
 def test_a_verdict_is_replayed_word_for_word(command, folder, tmp_path):

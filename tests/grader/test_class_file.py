@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.class_file import Assignment, ClassProblem, Unmeasured, read_class
+from grader.class_file import Assignment, ClassProblem, Unmeasured, no_class, read_class
 from grader.packs import PackProblem, fingerprint, known_exercises, load_pack
 
 DUE = datetime(2026, 12, 1, 23, 0, tzinfo=UTC)
@@ -87,27 +87,90 @@ canvas_id = "9"
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("nam = 1", "class.toml has the key 'nam'"),
-        ("x = [", "not TOML"),
-        ('unmeasured_speed = "zero"', "waive, pending"),
-        ('[[assignments]]\nlesson = "07_nothing"', "no lesson '07_nothing'"),
-        ('[[assignments]]\nexercises = ["hello.doubel_it"]', "hello.double_it"),
-        ('[[assignments]]\nname = "a"', "no exercises"),
-        ('[[assignments]]\nlesson = "00_start_here"\ndue = "tomorrow"', "a TOML date"),
-        ('[[assignments]]\nlesson = "00_start_here"\nlate_per_day = 10', "a share of the mark"),
-        ('[weights]\n"hello.predict" = -1', "not negative"),
-        ('[weights]\n"hello.predict" = nan', "not negative"),
-        ('[groups]\na = ["x"]\nb = ["x"]', "in two groups"),
-        ('[students.ann]\nextension = 1', "extension_days"),
-        ('packs = "pack"', "a list"),
-    ],
-)  # fmt: skip
-def test_a_mistake_is_named(text, words):
-    with pytest.raises(ClassProblem, match=words):
+@pytest.mark.parametrize("policy", Unmeasured)
+def test_each_policy_for_speed_is_read(policy):
+    assert read(f'unmeasured_speed = "{policy}"').unmeasured_speed is policy
+
+
+def test_without_a_word_the_estimate_counts():
+    assert read("").unmeasured_speed is no_class().unmeasured_speed is Unmeasured.ESTIMATE
+
+
+def test_numbers_of_a_platform_may_stand_without_quotes():
+    found = read('[students.ann]\ncanvas_id = 1234\n[[assignments]]\nlesson = "00_start_here"\ncanvas_id = 9\n')
+    assert (found.students["ann"].canvas_id, found.assignments[0].canvas_id) == ("1234", "9")
+
+
+ONE = '[[assignments]]\nlesson = "00_start_here"\n'
+
+# What stands in class.toml; the file, key and value of the message; the next step in its help.
+MISTAKES = [
+    ("x = [", "not TOML", "mend that line"),
+    ("name = 1\nname = 2\n", "not TOML.*line 2", "mend that line"),
+    (ONE + "due = 2026-13-01", "not TOML.*line 3", "2026-12-01T23:59:00"),
+    ("nam = 1", "there is no key 'nam'", "it takes name, packs"),
+    ("name = 3", "name is 3", "text"),
+    ('packs = "pack"', "packs is 'pack'", "a list"),
+    ("packs = [1]", "packs holds 1", "folder of a pack"),
+    ('packs = ["nowhere"]', "packs: .*nowhere is no exercise pack", "exercises.py"),
+    ('unmeasured_speed = "zero"', "unmeasured_speed is 'zero'", "estimate, pending, waive"),
+    ("unmeasured_speed = 1", "unmeasured_speed is 1", "estimate, pending, waive"),
+    ("unmeasured_speed = [1]", "unmeasured_speed is .1.", "estimate, pending, waive"),
+    ("assignments = 1", "assignments is 1", "a list"),
+    ("assignments = [1]", "assignments holds 1", "[[assignments]]"),
+    ('[[assignments]]\nlesson = "07_nothing"', "assignment '07_nothing': there is no lesson '07_nothing'", "00_start_here"),
+    ("[[assignments]]\nlesson = 7", "assignment 1: lesson is 7", "text"),
+    ('[[assignments]]\nlesson = ["00_start_here"]', "assignment 1: lesson is", "text"),
+    ('[[assignments]]\nname = 1', "assignment 1: name is 1", "text"),
+    ('[[assignments]]\nname = "a"', "assignment 'a': it has no exercises", "exercises ="),
+    ('[[assignments]]\nname = "a"\nexercises = []', "assignment 'a': it has no exercises", "exercises ="),
+    ('[[assignments]]\nexercises = ["hello.doubel_it"]', "exercises: no exercise is called 'hello.doubel_it'", "hello.double_it"),
+    ('[[assignments]]\nexercises = [["hello.predict"]]', "exercises: no exercise", "near ones"),
+    ('[[assignments]]\nexercises = "hello.predict"', "exercises is 'hello.predict'", "a list"),
+    (ONE + ONE, "assignments: two are called '00_start_here'", "a name of its own"),
+    (ONE + '[[assignments]]\nname = "a"\nexercises = ["hello.predict"]',
+     "hello.predict is asked for twice, by '00_start_here' and 'a'", "one of them"),
+    (ONE + 'due = "tomorrow"', "assignment '00_start_here': due is 'tomorrow'", "2026-12-01T23:59:00"),
+    (ONE + "due = 23:59:00", "due is 23:59:00", "2026-12-01T23:59:00"),
+    (ONE + "due = 5", "due is 5", "2026-12-01T23:59:00"),
+    (ONE + "late_per_day = 10", "late_per_day is 10", "0.1"),
+    (ONE + "late_per_day = -0.1", "late_per_day is -0.1", "not negative"),
+    (ONE + 'late_per_day = "10 %"', "late_per_day is '10 %'", "a number"),
+    (ONE + "late_days = -1", "late_days is -1", "0 or more"),
+    (ONE + "late_days = 1.5", "late_days is 1.5", "a whole number"),
+    (ONE + "late_days = true", "late_days is True", "a whole number"),
+    (ONE + "dew = 1", "assignment '00_start_here': there is no key 'dew'", "due"),
+    (ONE + "canvas_id = 1.5", "canvas_id is 1.5", "text"),
+    ('[weights]\n"hello.predict" = -1', "weights.hello.predict is -1", "not negative"),
+    ('[weights]\n"hello.predict" = nan', "weights.hello.predict is nan", "not negative"),
+    ('[weights]\n"hello.predict" = inf', "weights.hello.predict is inf", "a number"),
+    ('[weights]\n"hello.predict" = true', "weights.hello.predict is True", "a number"),
+    ('[weights]\n"hello.predict" = "2"', "weights.hello.predict is '2'", "a number"),
+    ('[weights]\nhello.predict = 2', "weights.hello is a table", '"hello.predict" = 2'),
+    ('[weights]\n"hello.perdict" = 2', "weights.hello.perdict: no exercise", "hello.predict"),
+    ("weights = 1", "weights is 1", "[weights]"),
+    ('[variables]\nex1 = "hello.predikt"', "variables.ex1: no exercise is called 'hello.predikt'", "hello.predict"),
+    ("[variables]\nex1 = [1]", "variables.ex1: no exercise", "hello.double_it"),
+    ("students = []", "students is", "[students]"),
+    ("[students]\nann = 1", "students.ann is 1", "[students.ann]"),
+    ("[students.ann]\nextension = 1", "students.ann: there is no key 'extension'", "extension_days"),
+    ("[students.ann]\nextension_days = -1", "students.ann.extension_days is -1", "not negative"),
+    ("[students.ann]\nname = 1", "students.ann.name is 1", "text"),
+    ("[students.ann]\nmoodle_id = 1.5", "students.ann.moodle_id is 1.5", "text"),
+    ("groups = 1", "groups is 1", "[groups]"),
+    ('[groups]\na = "ann"', "groups.a is 'ann'", "a list"),
+    ("[groups]\na = [1]", "groups.a holds 1", "a student's id"),
+    ('[groups]\na = ["ann", ""]', "groups.a holds ''", "a student's id"),
+    ('[groups]\na = ["x"]\nb = ["x"]', "x is in groups.a and groups.b", "one group"),
+    ('[groups]\na = ["x", "x"]', "x is in groups.a twice", "one group"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "words", "help"), MISTAKES)
+def test_a_mistake_is_named_with_its_file_and_key_and_what_to_do(text, words, help):
+    with pytest.raises(ClassProblem, match="^class.toml: (.*: )?" + words) as found:
         read(text)
+    assert help in found.value.help
 
 
 def test_a_pack_brings_exercises_of_its_own(pack):
