@@ -1,11 +1,10 @@
 """What the pages promise: every command that can run here is run, every link resolves, no page is out of step."""
 
+import contextlib
 import re
 import shlex
-import socket
 import subprocess
 import sys
-import time
 import tomllib
 import urllib.request
 from pathlib import Path
@@ -13,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from simt.gpus import GPUS
+from tests.ports import free_port
+from tests.processes import PATIENCE_SECONDS, wait_until
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("**/*.md")])
@@ -65,29 +66,25 @@ def test_command_in_the_readme_does_what_it_says(command):
 
 @pytest.mark.parametrize(("command", "lesson"), [("learn", "00_start_here"), ("learn tiling", "04_tiling")])
 def test_learn_serves_the_lesson_that_was_asked_for(command, lesson):
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    words, options = start(f"python3 course.py {command} --no-browser --port {port}", stdin=subprocess.DEVNULL)
+    words, options = start(f"python3 course.py {command} --no-browser --port {free_port()}", stdin=subprocess.DEVNULL)
     server = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, **options)
     try:
         address = next(found for line in server.stderr if (found := re.search(r"http://127\S+", line))).group()
         assert f'"filename": "{lesson}.py"' in fetch(address, server)
     finally:
         server.terminate()
-        server.communicate(timeout=30)
+        server.communicate(timeout=PATIENCE_SECONDS)
 
 
-def fetch(address, server, patience_s=60):
+def fetch(address, server):
     """The page at an address, as soon as its server is up."""
-    deadline = time.monotonic() + patience_s
-    while True:
-        try:
-            with urllib.request.urlopen(address, timeout=10) as answer:
-                return answer.read().decode()
-        except OSError:
-            assert server.poll() is None and time.monotonic() < deadline, "the server did not come up"
-            time.sleep(0.1)
+
+    def page():
+        assert server.poll() is None, "the server ended"
+        with contextlib.suppress(OSError), urllib.request.urlopen(address, timeout=PATIENCE_SECONDS) as answer:
+            return answer.read().decode()
+
+    return wait_until(page)
 
 
 def test_the_readme_gives_the_sizes_that_course_py_says():
