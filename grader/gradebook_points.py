@@ -21,9 +21,9 @@ from dataclasses import dataclass
 from grader.class_file import Unmeasured
 from grader.model import Basis, GoalState, Verdict
 
-__all__ = ["SPEED", "Held", "Speed", "held_to"]
+__all__ = ["Held", "Speed", "held_to"]
 
-SPEED = "speedup"
+_SPEED = "speedup"  # the metric, as `grader.score.METRICS` calls it
 
 
 class Speed(enum.StrEnum):
@@ -71,14 +71,14 @@ def held_to(report: Mapping, policy: Unmeasured) -> Held:
 
 
 def _is_uncounted(goal: Mapping, policy: Unmeasured) -> bool:
-    if goal["metric"] != SPEED:
+    if goal["metric"] != _SPEED:
         return False
     by_estimate = goal["basis"] == Basis.ESTIMATED and policy is not Unmeasured.ESTIMATE
     return by_estimate or goal["state"] == GoalState.NOT_MEASURED
 
 
 def _speed(goals: list, uncounted: list, is_open: bool, policy: Unmeasured) -> Speed:
-    speed = [goal for goal in goals if goal["metric"] == SPEED]
+    speed = [goal for goal in goals if goal["metric"] == _SPEED]
     if not speed:
         return Speed.NONE
     if is_open:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 from nbformat.notebooknode import NotebookNode
-from nbgrader.preprocessors import NbGraderPreprocessor
 from nbgrader.utils import is_solution
-from traitlets import Bool
 
+from grader.class_file import Unmeasured
+from grader.nbgrader_plugin.policy import SpeedPolicy
 from grader.release.clearing import clear, has_solution
 from grader.release.jupyter_edition import SPEED
 
@@ -17,14 +17,12 @@ __all__ = ["ClearAnswers"]
 WRITTEN_ANSWER = "*Your answer here.*"
 
 
-class ClearAnswers(NbGraderPreprocessor):
+class ClearAnswers(SpeedPolicy):
     """In place of nbgrader's ClearSolutions: `generate_assignment` fails where a solution would be let out."""
-
-    waive_speed = Bool(False, help="Whether the test cells of speed goals are left out.").tag(config=True)
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
         """The notebook without solutions, and without speed goals where the class waives them."""
-        if self.waive_speed:
+        if self.unmeasured_speed == Unmeasured.WAIVE:
             nb.cells = [cell for cell in nb.cells if not re.match(rf"# check: \S+ goal={SPEED} ", cell.source)]
         return super().preprocess(nb, resources)
 

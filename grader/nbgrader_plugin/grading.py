@@ -19,15 +19,19 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from nbgrader.utils import is_grade
 from traitlets import Unicode
 
+from grader.class_file import Unmeasured
 from grader.exercises import exercise
+from grader.gradebook_points import Speed, held_to
 from grader.model import GoalState, Report, Submission, Unreadable, Verdict
-from grader.nbgrader_plugin.judging import judged
+from grader.nbgrader_plugin.judging import judged, policy_of
+from grader.nbgrader_plugin.policy import SpeedPolicy
 from grader.notebook import read_notebook_bytes
 from grader.release.jupyter_edition import SPEED
+from grader.report.json_form import to_json
 
 __all__ = ["GradeAnswers", "LeaveUnmeasured", "NotGraded", "score_of", "GradedCell"]
 
-PENDING = "warpwise_pending"  # names of test cells whose speed was not measured
+PENDING = "warpwise_pending"  # names of test cells whose points are open
 
 _CHECK = re.compile(r"# check: (?P<id>[\w.\-]+)(?: goal=(?P<goal>\w+))? points=(?P<points>[0-9.]+)\s*$")
 
@@ -46,7 +50,7 @@ class GradedCell:
     points: float
 
 
-class GradeAnswers(NbGraderPreprocessor):
+class GradeAnswers(SpeedPolicy):
     """One verdict card and one number for each test cell."""
 
     device = Unicode("simulator", help="Where kernels run: simulator or cuda.").tag(config=True)
@@ -68,9 +72,10 @@ class GradeAnswers(NbGraderPreprocessor):
         if unknown := cells.keys() - tests.keys():
             raise NotGraded(f"the test cell {sorted(unknown)[0]} is not one of this assignment")
         reports = self.reports(nb, f"{facts['notebook']}.ipynb", tests.values())
+        policy = Unmeasured(self.unmeasured_speed) if self.unmeasured_speed else policy_of(self.db)
         for name, test in tests.items():
             report, answer = reports[test.exercise_id]
-            earned = score_of(test, report)
+            earned = score_of(test, report, policy)
             cells[name].outputs = [self.output(test, report, answer, earned or 0.0)]
             if earned is None:
                 resources.setdefault(PENDING, set()).add(name)
@@ -95,7 +100,7 @@ class GradeAnswers(NbGraderPreprocessor):
 
 
 class LeaveUnmeasured(NbGraderPreprocessor):
-    """After SaveAutoGrades: a speed goal that nobody measured has no score yet; nbgrader asks for a person's."""
+    """After SaveAutoGrades: a speed goal whose points are open has no score yet; nbgrader asks for a person's."""
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
         """Takes back the 0 that stands for each of them."""
@@ -115,28 +120,29 @@ def _certain(report: Report) -> Report:
     return report
 
 
-def score_of(test: GradedCell, report: Report) -> float | None:
+def score_of(test: GradedCell, report: Report, policy: Unmeasured = Unmeasured.ESTIMATE) -> float | None:
     """Points of a test cell by a report, scaled where an instructor gave the cell other points than the exercise has.
 
-    None for a speed goal that was not measured.
+    The cells of an exercise together reach the share of the full mark that every other gradebook has. None for a speed
+    goal whose points are open.
 
     Raises:
         NotGraded: the number is not one from 0 to the points.
     """
     speed = [goal for goal in report.goals if goal.metric == SPEED]
+    # What was not measured is in neither number.
+    timed = [goal for goal in speed if goal.state is not GoalState.NOT_MEASURED]
+    most = report.max_score - sum(goal.points for goal in timed)
+    score = report.score - sum(goal.points for goal in timed if goal.state is GoalState.MET and report.score)
+    share = score / most if most > 0 else math.nan
     if test.goal:
         if report.verdict is not Verdict.PASS:
             return 0.0
-        if not speed or any(goal.state is GoalState.NOT_MEASURED for goal in speed):
+        held, points = held_to(to_json(report), policy), sum(goal.points for goal in speed)
+        if not points or held.speed is Speed.PENDING:
             return None
-        share = sum(goal.points for goal in speed if goal.state is GoalState.MET) / sum(goal.points for goal in speed)
-    else:
-        # What was not measured is in neither number.
-        timed = [goal for goal in speed if goal.state is not GoalState.NOT_MEASURED]
-        most = report.max_score - sum(goal.points for goal in timed)
-        score = report.score - sum(goal.points for goal in timed if goal.state is GoalState.MET and report.score)
-        share = score / most if most > 0 else math.nan
-    earned = share * test.points
+        share = (held.share * (most + points) - score) / points
+    earned = round(share * test.points, 9)
     if not math.isfinite(earned) or not 0 <= earned <= test.points:
         raise NotGraded(f"{test.name}: {earned} is no number of points between 0 and {test.points:g}")
     return float(earned)

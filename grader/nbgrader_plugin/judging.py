@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from grader.batch.course import Course, class_of_store, open_course
 from grader.batch.run import is_final
 from grader.batch.work import Task, do
-from grader.class_file import no_class
+from grader.class_file import Unmeasured, no_class
 from grader.hidden import load_hidden
 from grader.model import Exercise, Report, Submission, Unreadable
 from grader.pipeline import unreadable_report
@@ -20,7 +20,7 @@ from grader.stores import Grading, open_store
 from grader.stores.sql_store import SqlStore
 from grader.thresholds import thresholds_of
 
-__all__ = ["judged"]
+__all__ = ["judged", "policy_of"]
 
 Answers = Mapping[str, Submission | Unreadable]
 
@@ -51,6 +51,14 @@ def judged(rows: Sequence[Exercise], answers: Answers, device: str, db: str = ""
     with open_store(db) as store:
         course = open_course(store, class_of_store(store) if store.class_file()[0] else no_class(), device)
         return reports | _by_store(readable, store, course)
+
+
+def policy_of(db: str) -> Unmeasured:
+    """What the class in a store says of points for speed; what holds without a class where `db` is ""."""
+    if not db:
+        return no_class().unmeasured_speed
+    with open_store(db) as store:
+        return class_of_store(store).unmeasured_speed
 
 
 def _by_store(readable: Mapping[str, Submission], store: SqlStore, course: Course) -> dict[str, Report]:

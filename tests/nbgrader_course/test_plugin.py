@@ -6,7 +6,8 @@ import signal
 import nbformat
 import pytest
 
-from grader.model import GoalResult, GoalState, Report, Verdict
+from grader.class_file import Unmeasured
+from grader.model import Basis, GoalResult, GoalState, Report, Verdict
 from grader.nbgrader_plugin import ClearAnswers
 from grader.nbgrader_plugin.feedback import self_contained
 from grader.nbgrader_plugin.grading import GradeAnswers, GradedCell, NotGraded, graded_cells, score_of
@@ -23,8 +24,8 @@ extern "C" __global__ void double_it(const float* x, float* y, int n) {
 """
 
 
-def goal(state, metric="speedup", points=2.0):
-    return GoalResult(metric, 1.0, 2.0, True, state, "measured", points)
+def goal(state, metric="speedup", points=2.0, basis="measured"):
+    return GoalResult(metric, 1.0, 2.0, True, state, Basis(basis), points)
 
 
 def report(verdict=Verdict.PASS, score=1.0, most=1.0, goals=()):
@@ -57,17 +58,21 @@ def test_points_of_the_answer_leave_speed_to_its_own_cell(given, points):
     assert score_of(TEST, given) == points
 
 
+# A right kernel without its speed has 1 point, speed has 2. Points of the cell for speed under each policy.
 @pytest.mark.parametrize(
-    "given, points",
+    "given, estimate, pending, waive",
     [
-        (report(score=3.0, most=3.0, goals=(goal(GoalState.MET),)), 2.0),
-        (report(score=1.0, most=3.0, goals=(goal(GoalState.MISSED),)), 0.0),
-        (report(goals=(goal(GoalState.NOT_MEASURED),)), None),
-        (report(Verdict.RACE, 0.0, 3.0, (goal(GoalState.NOT_MEASURED),)), 0.0),
+        (report(score=3.0, most=3.0, goals=(goal(GoalState.MET),)), 2.0, 2.0, 2.0),
+        (report(score=1.0, most=3.0, goals=(goal(GoalState.MISSED),)), 0.0, 0.0, 0.0),
+        (report(score=3.0, most=3.0, goals=(goal(GoalState.MET, basis="estimated"),)), 2.0, None, 2.0),
+        (report(score=1.0, most=3.0, goals=(goal(GoalState.MISSED, basis="estimated"),)), 0.0, None, 2.0),
+        (report(goals=(goal(GoalState.NOT_MEASURED),)), 2.0, None, 2.0),
+        (report(score=1.0, most=2.0, goals=(goal(GoalState.NOT_MEASURED),)), 1.0, None, 1.0),  # half of the rest
+        (report(Verdict.RACE, 0.0, 3.0, (goal(GoalState.NOT_MEASURED),)), 0.0, 0.0, 0.0),
     ],
 )
-def test_points_of_a_speed_goal(given, points):
-    assert score_of(SPEED, given) == points
+def test_points_of_a_speed_goal(given, estimate, pending, waive):
+    assert [score_of(SPEED, given, policy) for policy in Unmeasured] == [estimate, pending, waive]
 
 
 @pytest.mark.parametrize("score, most", [(float("nan"), 1.0), (-1.0, 1.0), (2.0, 1.0), (1.0, 0.0), (float("inf"), 1.0)])
@@ -142,7 +147,7 @@ def test_a_solution_that_would_get_out_stops_the_release(wrong):
 
 def test_waived_speed_goals_have_no_test_cell():
     cells = (cell("# check: x points=1\n"), cell("# check: x goal=speedup points=2\n"))
-    assert len(cleared(*cells, waive_speed=True)) == 1 and len(cleared(*cells)) == 2
+    assert len(cleared(*cells, unmeasured_speed="waive")) == 1 and len(cleared(*cells)) == 2
 
 
 def test_feedback_page_loads_no_script():
