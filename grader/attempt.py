@@ -116,7 +116,7 @@ def _runs(
     exercise: Exercise,
     budget: Budget,
 ) -> Iterator[CaseRun]:
-    """Each case until one makes the others pointless; all together get the time of two."""
+    """Each case until one makes the others pointless; all together get the time of two, and one second each after it."""
     spent = 0.0
     for case in cases:
         prepared = prepare_case(exercise, case)

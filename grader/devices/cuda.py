@@ -91,7 +91,10 @@ class Cuda:
         *,
         want_writers: bool = False,
     ) -> RunResult:
-        """One launch. An endless kernel holds this process until it is killed: run it in a worker."""
+        """One launch. An endless kernel holds this process until it is killed: run it in a worker.
+
+        One that ends after the budget's seconds used up its budget, printing included.
+        """
         resources = compiled.resources
         refused = check_launch(
             config,
@@ -111,7 +114,9 @@ class Cuda:
                 self.cp.cuda.runtime.deviceSynchronize()
                 # What the kernel printed has been written by then, too, which can take far longer than the kernel.
                 seconds = monotonic() - begun
-                return replace(_finished(config, arguments, buffers), seconds={"run": seconds})
+                late = seconds > budget.seconds
+                result = _late(config, seconds, budget) if late else _finished(config, arguments, buffers)
+                return replace(result, seconds={"run": seconds})
         except (self.cp.cuda.driver.CUDADriverError, self.cp.cuda.runtime.CUDARuntimeError) as error:
             self.spent = True
             return _result(Status.STOPPED, config, (_finding(str(error)),))
@@ -211,6 +216,15 @@ def _finished(config: LaunchConfig, arguments: Sequence[Argument], buffers: Buff
         findings += guard_findings(row, found)
     status = Status.FINDINGS if findings else Status.OK
     return _result(status, config, tuple(findings), outputs, tuple(modified))
+
+
+def _late(config: LaunchConfig, seconds: float, budget: Budget) -> RunResult:
+    """The result of a launch that ended too late; what it left is not looked at."""
+    message = (
+        f"the launch took {seconds:.1f} s until all that it printed was written, and a case has {budget.seconds:.3g} s"
+    )
+    help = "does each loop end, and does printf write no more than it must, such as a line from one thread?"
+    return _result(Status.BUDGET, config, (diagnose("runtime.budget", message, help=help),))
 
 
 def _finding(error: str) -> Diagnostic:
