@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from grader.stages import listening
+
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
@@ -43,7 +45,7 @@ class Output:
         if sys.stdout is None:
             raise NoOutput("it is closed")
         try:
-            sys.stdout.write(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n")
+            sys.stdout.write(_line(record, sys.stdout.encoding) + "\n")
             sys.stdout.flush()
         except BrokenPipeError:
             raise
@@ -64,9 +66,19 @@ class Output:
 
     @contextmanager
     def working(self, what: str) -> Iterator[None]:
-        """Shows that something is under way, on a terminal only."""
+        """Shows that something is under way and where it stands, on a terminal only."""
         if not (sys.stderr and sys.stderr.isatty() and self.people.is_terminal):
             yield
             return
-        with self.people.status(what, spinner="dots"):
+        with self.people.status(what, spinner="dots") as line, listening(lambda stage: line.update(f"{what}: {stage}")):
             yield
+
+
+def _line(record: Mapping[str, object], encoding: str | None) -> str:
+    """The record as JSON, its letters as they are where `encoding` has them all, else as escapes."""
+    plain = json.dumps(record, ensure_ascii=False, allow_nan=False)
+    try:
+        plain.encode(encoding or "utf-8")
+    except UnicodeEncodeError:
+        return json.dumps(record, allow_nan=False)
+    return plain

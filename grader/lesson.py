@@ -6,11 +6,12 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from grader.model import Exercise, KernelAnswer, LaunchAnswer, Report, Submission, Unreadable, ValueAnswer
 from grader.report.wording import Context
+from grader.stages import listening
 
 __all__ = ["Checked", "Shown", "check", "device", "hint", "predict"]
 
@@ -142,14 +143,29 @@ def _submission(row: Exercise, answer: object, launch: object) -> Submission | U
 
 @contextmanager
 def _waiting(row: Exercise) -> Iterator[None]:
-    """A sign of waiting in a marimo notebook, where the last check of this exercise (or the first one) took long."""
-    if not _in_marimo() or _took.get(row.id, 1.0 if not _took else 0.0) < NOTICEABLE_SECONDS:
+    """A sign of waiting in a marimo notebook, which says what takes long.
+
+    It stands there from the start where the last check of this exercise (or the first one) took long, else as soon as a
+    stage announces itself.
+    """
+    if not _in_marimo():
         yield
         return
     import marimo
 
-    subtitle = "" if _took else "the first check starts the compiler and the simulator"
-    with marimo.status.spinner(title=f"Checking {row.title}", subtitle=subtitle):
+    title = f"Checking {row.title}"
+    with ExitStack() as stack:
+        signs: list = []
+
+        def say(words: str) -> None:
+            if signs:
+                signs[0].update(title, words)
+            else:
+                signs.append(stack.enter_context(marimo.status.spinner(title=title, subtitle=words)))
+
+        if _took.get(row.id, 1.0 if not _took else 0.0) >= NOTICEABLE_SECONDS:
+            say("" if _took else "the first check starts the compiler and the simulator")
+        stack.enter_context(listening(say))
         yield
 
 

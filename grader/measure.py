@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from grader.devices.base import Device, DeviceLost
+from grader.devices.base import Device, DeviceLost, DeviceMissing
 from grader.model import (
     Basis,
     Case,
@@ -30,6 +30,7 @@ from grader.model import (
 from grader.notebook.literals import limit_value
 from grader.preparing import Prepared, launch_findings, prepare_inputs
 from grader.running import lost_finding
+from grader.stages import announce
 from grader.timing.baselines import baseline_digest, keep_baseline, known_baseline
 from grader.timing.calibration import Calibrated, Calibration, load_calibration
 from grader.timing.contents import fresh_inputs
@@ -88,12 +89,16 @@ def measure(
     findings = launch_findings(student[1], case, student[0].arch)[1]
     if findings:
         return Measured(None, findings)
+    announce("estimating its speed" if "estimates" in device.capabilities else "timing it against the baseline")
+    name, is_estimate = device.name, "estimates" in device.capabilities
     rounds = _Rounds(device, exercise, case, baseline, student)
     try:
         return rounds.measured()
-    except GpuBusy as busy:
-        return Measured(_no_timing(device, case, f"{busy}"))
+    except (GpuBusy, DeviceMissing) as why:
+        return Measured(_no_timing(name, case, f"{why}"))
     except DeviceLost as lost:
+        if lost.at_start or is_estimate:
+            return Measured(_no_timing(name, case, f"{lost}"))
         return Measured(None, (lost_finding(lost, student[0], TIMED),))
 
 
@@ -171,7 +176,7 @@ class _Rounds:
             [limit for limit in self._thresholds() if not known or limit not in known.thresholds_off],
             known.baseline_ns if known else None,
         )
-        if not outcome.statistics.used:
+        if not outcome.statistics.student_ns:
             return Measured(None, tuple(self.findings))
         return Measured(self._timing(outcome, prepared, calibration, known), tuple(self.findings))
 
@@ -198,12 +203,21 @@ class _Rounds:
     def _round(self, pair: TimingPair, prepared: Prepared, fresh: bool) -> Trace | None:
         """One round, verified; outputs are let go of."""
         plan = TimingPlan(seed=secrets.randbits(62), fresh_process=fresh)
-        trace = self.device.time(pair, plan)
+        trace = self._believed(pair, plan)
         if not isinstance(trace, Trace):
             return None
         found = (*trace.findings, *verified_round(self.exercise, pair, prepared, trace))
         self.findings += [finding for finding in found if finding not in self.findings]
         return replace(trace, checked=(), findings=found)
+
+    def _believed(self, pair: TimingPair, plan: TimingPlan) -> Trace | Timing | None:
+        """What the device says of a round; that its process was lost, only when a fresh one was lost as well."""
+        try:
+            return self.device.time(pair, plan)
+        except DeviceLost as lost:
+            if lost.at_start:
+                raise
+        return self.device.time(pair, replace(plan, fresh_process=True))
 
     def _timing(
         self, outcome: Outcome, prepared: Prepared, calibration: Calibration | None, known: Calibrated | None
@@ -267,6 +281,6 @@ def _least_bytes(exercise: Exercise, prepared: Prepared, l2_bytes: int) -> int:
     return read + max(0, written - l2_bytes)
 
 
-def _no_timing(device: Device, case: Case, problem: str) -> Timing:
+def _no_timing(device: str, case: Case, problem: str) -> Timing:
     """A timing that was not taken."""
-    return Timing(0.0, 0.0, 0.0, 0.0, 0.0, Basis.MEASURED, device.name, sizes=dict(case.sizes), problem=problem)
+    return Timing(0.0, 0.0, 0.0, 0.0, 0.0, Basis.MEASURED, device, sizes=dict(case.sizes), problem=problem)

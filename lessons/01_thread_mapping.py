@@ -58,7 +58,7 @@ def _(mo):
 def _(mo):
     n_slider = mo.ui.slider(1, 128, value=75, label="elements, n", show_value=True)
     block_slider = mo.ui.slider(8, 64, step=8, value=32, label="threads a block", show_value=True)
-    mo.hstack([n_slider, block_slider], justify="start", gap=2)
+    mo.hstack([n_slider, block_slider], justify="start", gap=2, wrap=True)
     return block_slider, n_slider
 
 
@@ -84,7 +84,7 @@ def _(mo):
     width_slider = mo.ui.slider(1, 40, value=21, label="width", show_value=True)
     height_slider = mo.ui.slider(1, 20, value=11, label="height", show_value=True)
     padding_slider = mo.ui.slider(0, 16, value=5, label="padding", show_value=True)
-    mo.hstack([width_slider, height_slider, padding_slider], justify="start", gap=2)
+    mo.hstack([width_slider, height_slider, padding_slider], justify="start", gap=2, wrap=True)
     return height_slider, padding_slider, width_slider
 
 

@@ -95,7 +95,7 @@ def _(mo):
 def _(mo):
     n_slider = mo.ui.slider(1, 160, value=100, label="elements, n", show_value=True)
     block_slider = mo.ui.slider(8, 64, step=8, value=32, label="threads a block", show_value=True)
-    mo.hstack([n_slider, block_slider], justify="start", gap=2)
+    mo.hstack([n_slider, block_slider], justify="start", gap=2, wrap=True)
     return block_slider, n_slider
 
 

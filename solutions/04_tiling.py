@@ -58,7 +58,7 @@ def _(mo):
 def _(mo):
     width_slider = mo.ui.slider(8, 48, value=40, label="width", show_value=True)
     height_slider = mo.ui.slider(4, 24, value=18, label="height", show_value=True)
-    mo.hstack([width_slider, height_slider], justify="start", gap=2)
+    mo.hstack([width_slider, height_slider], justify="start", gap=2, wrap=True)
     return height_slider, width_slider
 
 
@@ -82,7 +82,7 @@ def _(mo):
 def _(mo):
     tile_x = mo.ui.slider(steps=[4, 8, 16, 32, 64, 128], value=32, label="tile width", show_value=True)
     tile_y = mo.ui.slider(steps=[1, 2, 4, 8, 16, 32], value=8, label="tile height", show_value=True)
-    mo.hstack([tile_x, tile_y], justify="start", gap=2)
+    mo.hstack([tile_x, tile_y], justify="start", gap=2, wrap=True)
     return tile_x, tile_y
 
 
@@ -96,6 +96,7 @@ def _(mo, tile_x, tile_y):
             mo.stat(f"{4 * (tile_x.value + 2) * (tile_y.value + 2):,} B", label="shared memory", caption="of each block", bordered=True),
         ],
         justify="start",
+        wrap=True,
     )
     return
 

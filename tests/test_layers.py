@@ -23,7 +23,7 @@ LAYERS = tuple(
         {
             "grader": "exercises packs thresholds notebook answers values policy ptx_policy compile worker devices preparing"
             " running attempt declared_types verify verdicts measure timing nvml ncu score evidence"
-            " hidden cases case_runs numpy_expression overflow fragment_lines lesson_file whole_file"
+            " hidden cases case_runs stages numpy_expression overflow fragment_lines lesson_file whole_file"
         },
         {"grader": "pipeline"},
         {

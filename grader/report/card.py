@@ -168,8 +168,8 @@ def _wrong_elements(case: CaseResult) -> str:
     )
     heads = "<th>element</th><th>got</th><th>expected</th>" + ("<th>thread</th>" if known else "")
     return (
-        f'<table class="ww-table"><caption>First wrong elements, {escape(wording.case_label(case))}</caption>'
-        f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+        f'<div class="ww-scroll"><table class="ww-table"><caption>First wrong elements, {escape(wording.case_label(case))}'
+        f"</caption><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
 
 
@@ -193,9 +193,15 @@ def _goal(goal: GoalResult, report: Report, said: str) -> str:
         f'<li class="ww-goal ww-goal-{goal.state}" data-goal="{escape(goal.metric)}" data-state="{goal.state}">'
         f'<span class="ww-goal-sign" aria-hidden="true">{sign}</span><div><p><span class="ww-sr">{state}: </span>'
         f"{escape(wording.goal_text(goal))}<small> for {wording.points_of(goal.points)}: </small>"
-        f"<b>{value or wording.goal_value(goal, report)}</b></p>"
+        f"<b>{value or wording.goal_value(goal, report)}</b>{_undecided(goal, report)}</p>"
         f"{explain}</div></li>"
     )
+
+
+def _undecided(goal: GoalResult, report: Report) -> str:
+    """Why a value that stands there decides nothing."""
+    reason = wording.does_not_count(goal, report) if goal.value is not None else ""
+    return f"<small>{escape(reason)}</small>" if reason else ""
 
 
 def _speed(report: Report) -> str:

@@ -24,8 +24,9 @@ def counters_section(report: Report, context: Context) -> str:
     body = "".join(_group(group, list(members)) for group, members in groupby(rows, key=lambda row: row.group))
     table = (
         '<details class="ww-block"><summary>Counters, with their Nsight Compute names</summary>'
-        '<table class="ww-table ww-counters"><thead><tr><th>counter</th><th>value</th><th>Nsight Compute</th></tr></thead>'
-        f"{body}</table>{_resources(report.resources)}</details>"
+        '<div class="ww-scroll"><table class="ww-table ww-counters">'
+        "<thead><tr><th>counter</th><th>value</th><th>Nsight Compute</th></tr></thead>"
+        f"{body}</table></div>{_resources(report.resources)}</details>"
     )
     return table + _by_line(report, context)
 

@@ -15,9 +15,9 @@ from simt.counters import NCU, Counters
 from simt.diagnostics import Diagnostic, Severity
 
 __all__ = [
-    "HEADLINES", "NO_CONTEXT", "Context", "CounterRow", "bad_text", "case_label", "counter_rows", "element_text",
-    "findings", "goal_text", "goal_value", "headline", "lanes_text", "metric_name", "next_step", "number", "points_of",
-    "points_text", "sentence", "shape_text", "status", "thread_text", "value_text", "where",
+    "HEADLINES", "NO_CONTEXT", "Context", "CounterRow", "bad_text", "case_label", "counter_rows", "does_not_count",
+    "element_text", "findings", "goal_text", "goal_value", "headline", "lanes_text", "metric_name", "next_step", "number",
+    "points_of", "points_text", "sentence", "shape_text", "status", "thread_text", "value_text", "where",
 ]
 
 
@@ -238,12 +238,12 @@ def value_text(value: object) -> str:
 def goal_value(goal: GoalResult, report: Report) -> str:
     """`3.98, counted`, or why there is no number."""
     if goal.value is not None:
-        return f"{number(goal.value)}, {goal.basis}" + _does_not_count(goal, report)
+        return f"{number(goal.value)}, {goal.basis}" + does_not_count(goal, report)
     return "not measured here" if report.verdict is Verdict.PASS else "counts once the answer is right"
 
 
-def _does_not_count(goal: GoalResult, report: Report) -> str:
-    """Why a value that is there decides nothing."""
+def does_not_count(goal: GoalResult, report: Report) -> str:
+    """`, too near to the goal for an estimate`: why a value that is there decides nothing, or ""."""
     if goal.state is not GoalState.NOT_MEASURED or report.timing is None:
         return ""
     if goal.limit in report.timing.off:

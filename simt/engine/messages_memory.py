@@ -76,7 +76,8 @@ def _bounds_help(view: LaunchView, found: Found, buffer: BufferView) -> str:
     if found.address < buffer.base:
         return _wraps(view, found) or _negative(view, found)
     if view.n_threads > n:
-        return f"{view.n_threads} threads were launched for {n} elements; guard the access with `if (i < {name})`"
+        elements = "1 element" if n == 1 else f"{n} elements"
+        return f"{view.n_threads} threads were launched for {elements}; guard the access with `if (i < {name})`"
     return f"the last valid element is {buffer.name}[{n - 1}]: compare each index of the expression with its extent"
 
 

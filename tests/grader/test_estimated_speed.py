@@ -18,6 +18,7 @@ from grader.pipeline import check_submission, grade
 from grader.report.card import card
 from grader.report.json_form import to_json
 from grader.report.text import text
+from grader.stages import listening
 from grader.timing.baselines import baseline_digest, keep_baseline, known_baseline
 from simt.events import Argument, Direction
 from simt.launch import Dim3, LaunchConfig
@@ -94,7 +95,10 @@ def speed(report):
 
 @pytest.mark.parametrize("name", WITH_SPEED)
 def test_solution_meets_its_speed_goal_by_estimate_and_every_view_says_so(name):
-    report = check_submission(solution(name), "simulator")
+    said = []
+    with listening(said.append):
+        report = check_submission(solution(name), "simulator")
+    assert said == ["estimating its speed"]
     goal = speed(report)
     assert (goal.state, goal.basis) == (GoalState.MET, Basis.ESTIMATED) and report.score == report.max_score
     assert goal.value >= 1.25 * goal.limit
@@ -140,15 +144,19 @@ def test_points_of_an_estimate_near_the_goal_are_left_out(ratio, state, score, m
     assert (report.score, report.max_score, report.passed) == (score, most, state is not GoalState.MISSED)
     asked = " ".join(text(report).split())
     assert (speed(report).question in asked) == (state is GoalState.MISSED)
+    undecided = ratio is not None and state is GoalState.NOT_MEASURED
+    assert all(("too near to the goal for an estimate" in view) == undecided for view in (asked, card(report)))
 
 
 def test_a_wrong_kernel_is_not_estimated():
     row = exercise("tiling.gemm_tiled")
     mutant = SOLUTIONS / "mutants" / row.id / "tile-tail-not-zeroed.cu"
-    device = Estimating(5.0)
-    report = grade(submit(row, mutant.read_text(encoding="utf-8")), row, device, hidden=NO_SEEDS)
+    device, said = Estimating(5.0), []
+    with listening(said.append):
+        report = grade(submit(row, mutant.read_text(encoding="utf-8")), row, device, hidden=NO_SEEDS)
     assert report.verdict is not Verdict.PASS and report.score == 0
     assert (speed(report).state, report.timing, device.asked) == (GoalState.MISSED, None, [])
+    assert said == []
 
 
 def test_baseline_is_estimated_once(monkeypatch, tmp_path):
