@@ -123,13 +123,17 @@ def answered(path):
     return notebook
 
 
-def test_solved_notebook_runs_in_jupyter_and_shows_the_card_and_drawings():
+def test_solved_notebook_runs_in_jupyter_and_shows_the_card_and_drawings(tmp_path_factory):
     """The course is found above the notebook, every cell runs, and a test cell shows the verdict card alone."""
     from nbclient import NotebookClient
+    from traitlets.config import Config
 
     notebook = answered(SOLUTIONS[0])
     folder = ROOT / "nbgrader" / "source" / SOLUTIONS[0].stem
-    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(folder)}}).execute()
+    # Through files rather than ports, which another process may take before the kernel does.
+    files = Config({"KernelManager": {"transport": "ipc", "ip": str(tmp_path_factory.mktemp("ipc") / "kernel")}})
+    where = {"metadata": {"path": str(folder)}}
+    NotebookClient(notebook, timeout=200, startup_timeout=200, resources=where, config=files).execute()
     [shown] = next(cell.outputs for cell in notebook.cells if cell.source.startswith("# check: hello.double_it"))
     assert 'data-status="pass"' in shown["data"]["text/html"] and "Passed" in shown["data"]["text/plain"]
     pages = [output["data"].get("text/html", "") for cell in notebook.cells for output in cell.get("outputs", ())]
