@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
 import os
 import sys
@@ -39,6 +40,7 @@ COMMANDS = {
     "submit": "submit",
 }
 
+READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
 TRACEBACK = "WARPWISE_TRACEBACK"  # set to anything: an internal failure shows where it happened
 
 
@@ -81,6 +83,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout = None
         out.error(f"cannot write to standard output: {error}", "make room, or send it elsewhere")
         return int(Status.INTERNAL)
+    except OSError as error:
+        return _read_only(error, out) if error.errno in READ_ONLY and error.filename else _internal(error, out)
     except Exception as error:
         return _internal(error, out)
 
@@ -93,13 +97,25 @@ def _quieten_log() -> None:
 
 
 def _dispatch(given: list[str], out: Output) -> int:
-    if not given or given[0] in ("-h", "--help", "help"):
+    if not given:
         out.say(parser(COMMANDS).format_help().rstrip())
-        return Status.PASSED if given else Status.USAGE
+        return Status.USAGE
+    if given[0] in ("-h", "--help", "help"):
+        parser(COMMANDS).print_help()
+        return Status.PASSED
     if not given[0].startswith("-") and given[0] not in COMMANDS:
         raise Refusal(f"there is no command {given[0]!r}", f"there are: {', '.join(COMMANDS)}")
     parsed = parser([given[0]] if given[0] in COMMANDS else COMMANDS).parse_args(given)
     return parsed.run(parsed, out)
+
+
+def _read_only(error: OSError, out: Output) -> int:
+    """A place that cannot be written, such as a copy of the course that belongs to somebody else, is no failure of ours."""
+    message = f"{error.filename}: {error.strerror}"
+    help = "work in a copy of the course that you can write; for progress alone, WARPWISE_PROGRESS names another file"
+    out.error(message, help)
+    out.emit({"error": message, "help": help, "status": int(Status.USAGE)})
+    return int(Status.USAGE)
 
 
 def _internal(error: Exception, out: Output) -> int:

@@ -2,7 +2,8 @@
 
 Exit status of `run`: 0 ran and clean, 1 findings (also a launch or a launch file that is refused), 2 did not compile,
 3 not supported, 4 stopped by a budget, 5 internal failure. A command line that cannot be read exits with 2 as well, and so
-does a kernel or a launch file, whose status in JSON is `unreadable`.
+does a kernel or a launch file, whose status in JSON is `unreadable`, and a place for a file that cannot be written
+(`unwritable`).
 """
 
 from __future__ import annotations
@@ -23,13 +24,15 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
-NOT_SUPPORTED, INTERNAL_FAILURE, INTERRUPTED = 3, 5, 130
+USAGE, NOT_SUPPORTED, INTERNAL_FAILURE, INTERRUPTED = 2, 3, 5, 130
 Command = Callable[[argparse.Namespace], int]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command; answers with its exit status."""
     arguments = _parser().parse_args(argv)
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a kernel's comment may hold letters that the terminal lacks
     try:
         status = arguments.run(arguments)
         if sys.stdout is not None:
@@ -171,8 +174,8 @@ def _run_and_print(arguments: argparse.Namespace) -> int:
         message = f"cannot write to {error.filename or arguments.out}: {error.strerror}; choose another place"
         print(message, file=sys.stderr)
         if arguments.json:
-            print(json.dumps({"status": "failed", "message": message}))
-        return INTERNAL_FAILURE
+            print(json.dumps({"status": "unwritable", "message": message}))
+        return USAGE
     if arguments.json:
         print(json.dumps(report_json(report, paths)))
     else:

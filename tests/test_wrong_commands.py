@@ -59,7 +59,7 @@ SIMT = {
     "run raw.cu --launch k.toml": (2, ("raw.cu", "UTF-8", ".cu or .ptx")),
     "run k.cu --launch k.toml --arch sm_77": (1, ("sm_77", "sm_90")),
     "run k.cu --launch k.toml --check memchek": (2, ("memchek", "memcheck")),
-    "run k.cu --launch k.toml --out text.txt/x": (5, ("text.txt", "choose another place")),
+    "run k.cu --launch k.toml --out text.txt/x": (2, ("text.txt", "choose another place")),
     "run k.cu --launch k.toml --suppress open.toml": (1, ("open.toml", "not TOML", "[[suppress]]")),
     "run k.cu --launch k.toml --trace 1": (2, ("BLOCK:WARP", "0:1")),
     "estimate k.cu --launch k.toml --gpu h2000": (1, ("h2000", "h200")),

@@ -100,7 +100,7 @@ def _check_file(
         show(report, context_of(exercise(exercise_id), answer), out, str(file))
         if arch and isinstance(answer, Submission):
             show_profile(exercise(exercise_id), answer, report, arch, out)
-        remember(report, file)
+        remember(report, file, out)
         yield report
 
 
@@ -120,13 +120,19 @@ def _syntax_problem(file: Path) -> str:
     return f"line {error[0]} does not parse: {error[1]}" if error else ""
 
 
-def remember(report: Report, file: Path) -> None:
-    """Keeps progress for the student's own lessons; another folder's answers and untouched starters are none."""
+def remember(report: Report, file: Path, out: Output) -> None:
+    """Keeps progress for the student's own lessons; another folder's answers and untouched starters are none.
+
+    A folder that cannot be written hides no verdict: it is said, no more.
+    """
     from grader.progress import ProgressFile, lessons_folder
     from grader.release.starters import starter_digest
 
     if lessons_folder() in file.resolve().parents and report.digest != starter_digest(report.exercise_id):
-        ProgressFile().record(report)
+        try:
+            ProgressFile().record(report)
+        except OSError as error:
+            out.say(f"note: progress is not kept: {error.filename or 'its file'}: {error.strerror or error}")
 
 
 def _summary(reports: Sequence[Report], out: Output) -> None:

@@ -42,6 +42,7 @@ def run(arguments: argparse.Namespace, out: Output) -> Status:
     except LessonProblem as problem:
         raise Refusal(str(problem), "put the answer's cell back as it was in the lesson, then try again") from problem
     if old == starter:
+        out.emit({"exercise_id": exercise.id, "file": str(path), "kept": None})
         out.say(f"{exercise.id} already is the starter; nothing was changed")
         return Status.PASSED
     kept = keep_old(exercise, old)

@@ -98,6 +98,8 @@ def _show(exercise: Exercise, parts: dict[str, str], out: Output) -> None:
         out.emit({"exercise_id": exercise.id, "reference": parts})
         return
     out.say(f"the reference of {exercise.id}:")
-    # The text itself goes to standard output, so that it can be piped into a file or a pager.
+    # The text itself goes to standard output, so that it can be piped into a file or a pager, whatever letters that takes.
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="backslashreplace")
     for name, text in parts.items():
         sys.stdout.write((f"{text}\n") if name.endswith("_src") else f"{name} = {text}\n")

@@ -61,4 +61,4 @@ def check_changed(file: Path, seen: dict[str, str], device: Device, out: Output)
         with out.working(f"checking {exercise_id}"):
             report = judge(answer, device)
         show(report, context_of(exercise(exercise_id), answer), out, str(file))
-        remember(report, file)
+        remember(report, file, out)
