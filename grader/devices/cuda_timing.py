@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from time import monotonic
+from time import monotonic, process_time
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +18,7 @@ import numpy as np
 from grader.devices.cuda_memory import GUARD_BYTES, POISON, TO_HOST, Buffers, guard_findings
 from grader.model import TimedKernel, TimingPair, TimingPlan
 from grader.timing.contents import FLOATS, launch_nonce
-from grader.timing.decision import FLOORS
+from grader.timing.decision import FAR_APART, FLOORS, LEAST_PAIRS
 from grader.timing.plan import BASELINE, STUDENT, Step, schedule
 from grader.timing.tools import SCRUB_THREADS
 from grader.timing.trace import CheckedLaunch, Trace
@@ -35,9 +35,13 @@ TOOLS = ("empty", "fill", "scrub", "stamp", "freshen16", "freshen32", "freshen64
 MOST_COPIES = 64
 MOST_COPY_BYTES = 8 << 30  # of all copies of the buffers together
 PILOTS = 5
+COPIES_SECONDS = 0.5  # that a sample of copies may take; one of the shortest kernels takes a few thousandths
 LENGTHENINGS = 3
-ROUND_SECONDS = 15.0  # of the sixty that a worker waits for one
-LEAST_PAIRS = 10  # the fewest whose median has an interval of 99.8 %
+ROUND_SECONDS = 15.0  # that the pairs of a round may take, where ten do not take longer
+LAST_SECONDS = 30.0  # after which no sample begins; the parent waits twice as long, so that a launch has as much again
+SLOW_SECONDS = 1.5  # of a sample: what ten pairs, the warm-up and the first samples fit into `LAST_SECONDS` with
+SLOW_PAIRS = 3  # of such a kernel, where it is far slower than the baseline
+PRINTING_SECONDS = 0.25  # of the processor in a sample, far more than preparing one takes: somebody prints
 LONGER = 1.5  # than ten empty launches, so that no sample falls short of them
 LEAST_FLUSH_BYTES = 64 << 20
 BLOCK = 256  # threads of the kernels that prepare; a grid of eight blocks an SM fills any GPU
@@ -86,6 +90,7 @@ class PairTimer:
 
     def run(self, plan: TimingPlan) -> Trace:
         """One round. CUDA's own errors are the caller's to catch."""
+        self._until = monotonic() + LAST_SECONDS
         plan = self._affordable(plan)
         self._warm_up(plan)
         self._lengthen()
@@ -117,20 +122,37 @@ class PairTimer:
         self._copies.clear()
 
     def _read(self, steps: tuple[Step, ...]) -> _Reading:
+        """The samples for which there is time, one at least; the last of them is verified whatever the plan says."""
         reading = _Reading(np.zeros((len(steps), 2)), np.zeros((len(steps), 2)))
+        some, slowest = any(step.verified for step in steps), self._seconds
         for index, step in enumerate(steps):
+            is_last = index + 1 == len(steps) or monotonic() + slowest > self._until
             if step.floor:
                 reading.floors.append(self._floor())
-            for position, arm in enumerate(step.order):
-                self._launch(arm, position, step.nonce)
-                if arm == STUDENT and step.verified:
-                    self._keep(reading, index, step)
-            self._cp.cuda.runtime.deviceSynchronize()
-            clocks = self._clocks()
-            for position, arm in enumerate(step.order):
-                reading.times[index, arm] = self._elapsed(position)
-                reading.clocks[index, arm] = clocks[2 * position : 2 * position + 2].mean()
+            slowest = max(slowest, self._sample(reading, index, step, step.verified or (some and is_last)))
+            if is_last:
+                reading.times, reading.clocks = reading.times[: index + 1], reading.clocks[: index + 1]
+                break
         return reading
+
+    def _sample(self, reading: _Reading, index: int, step: Step, verified: bool) -> float:
+        """One pair, and the seconds that both launches took until all that they printed was written."""
+        begun, keeping = _now(), np.zeros(2)
+        for position, arm in enumerate(step.order):
+            self._launch(arm, position, step.nonce)
+            if arm == STUDENT and verified:
+                self._cp.cuda.runtime.deviceSynchronize()
+                paused = _now()
+                self._keep(reading, index, step)
+                keeping += _now() - paused
+        self._cp.cuda.runtime.deviceSynchronize()
+        seconds, busy = _now() - begun - keeping
+        clocks = self._clocks()
+        for position, arm in enumerate(step.order):
+            reading.times[index, arm] = self._elapsed(position)
+            reading.clocks[index, arm] = clocks[2 * position : 2 * position + 2].mean()
+        reading.times[index, STUDENT] += _printing_ns(busy, reading.times[index].sum())
+        return seconds
 
     # Around a launch.
 
@@ -202,8 +224,7 @@ class PairTimer:
         return self._elapsed(0)
 
     def _keep(self, reading: _Reading, index: int, step: Step) -> None:
-        """Copies the outputs of the launch that is in flight, of one of its copies."""
-        self._cp.cuda.runtime.deviceSynchronize()
+        """Copies the outputs of the launch that has just ended, of one of its copies."""
         copy = step.nonce % len(self._copies)
         outputs = {}
         for row in self._copies[copy].rows:
@@ -216,24 +237,38 @@ class PairTimer:
     # Before the round.
 
     def _affordable(self, plan: TimingPlan) -> TimingPlan:
-        """The plan with fewer pairs where a pair takes so long that all of them would not fit into a round.
+        """The plan with fewer pairs where all of them would not fit into a round, or where fewer say the same.
 
-        Such a kernel is far slower than any baseline, and ten pairs say so with the same confidence.
+        A kernel that is far slower than the baseline gets as few as have an interval. One of which not even these fit
+        gets a few without any warm-up, of which each works for longer than a warm-up would; so does a baseline.
         """
-        seconds = min(self._seconds_of_a_sample() for _ in range(2))
+        seconds, baseline_ns, student_ns = self._first_sample()
+        if seconds < LAST_SECONDS / 3:
+            seconds, baseline_ns, student_ns = min((seconds, baseline_ns, student_ns), self._first_sample())
+        self._seconds = seconds
+        is_far = student_ns > FAR_APART * baseline_ns
+        if seconds > SLOW_SECONDS:
+            return replace(
+                plan, pairs=min(plan.pairs, SLOW_PAIRS if is_far else LEAST_PAIRS), warm_up=0, warm_up_ms=0.0
+            )
         fitting = int(ROUND_SECONDS / max(seconds, 1e-6)) - plan.warm_up - PILOTS
-        return replace(plan, pairs=max(min(plan.pairs, fitting), min(plan.pairs, LEAST_PAIRS)))
+        most = min(plan.pairs, LEAST_PAIRS if is_far else plan.pairs)
+        return replace(plan, pairs=max(min(most, fitting), min(plan.pairs, LEAST_PAIRS)))
 
-    def _seconds_of_a_sample(self) -> float:
-        start = monotonic()
+    def _first_sample(self) -> tuple[float, float, float]:
+        """Seconds of an unmeasured sample, and nanoseconds of the baseline and the student in it."""
+        begun = _now()
         self._sample_unmeasured(0)
-        return monotonic() - start
+        seconds, busy = _now() - begun
+        baseline_ns, student_ns = self._elapsed(BASELINE), self._elapsed(STUDENT)
+        return seconds, baseline_ns, student_ns + _printing_ns(busy, baseline_ns + student_ns)
 
     def _warm_up(self, plan: TimingPlan) -> None:
         """At least `warm_up` launches of each and `warm_up_ms` of mixed work: code, caches and clocks come up."""
         start = monotonic()
         for count in _counting():
-            if count >= plan.warm_up and (monotonic() - start) * 1e3 >= plan.warm_up_ms:
+            now = monotonic()
+            if now > self._until or (count >= plan.warm_up and (now - start) * 1e3 >= plan.warm_up_ms):
                 return
             self._sample_unmeasured(count)
 
@@ -243,7 +278,11 @@ class PairTimer:
         In a graph a launch costs less than alone, so that the first number of copies may still be too small.
         """
         each = 2 * sum(row.image.nbytes for row in self._copies[0].rows)
-        most = max(1, min(MOST_COPIES, MOST_COPY_BYTES // max(each, 2 * GUARD_BYTES)))
+        most = min(
+            MOST_COPIES, MOST_COPY_BYTES // max(each, 2 * GUARD_BYTES), int(COPIES_SECONDS / max(self._seconds, 1e-6))
+        )
+        if most <= 1:
+            return
         for _ in range(LENGTHENINGS):
             floor, shortest = self._pilots()
             count = len(self._copies)
@@ -285,6 +324,25 @@ class PairTimer:
             graph = stream.end_capture()
         null = self._cp.cuda.Stream.null
         return lambda: graph.launch(null)
+
+
+def _now() -> np.ndarray:
+    """(2,) seconds: of the clock, and of the processor in this process."""
+    return np.array([monotonic(), process_time()])
+
+
+def _printing_ns(busy: float, kernels_ns: float) -> float:
+    """Nanoseconds that writing a sample's printed text took; 0 where that was not most of it.
+
+    Events end with a kernel; only then the driver writes what it printed. The baseline prints nothing. Seconds of the
+    processor say so, which a busy machine does not lengthen; while a kernel runs the driver may use it for waiting.
+
+    Args:
+        busy: seconds of the processor in the sample.
+        kernels_ns: of both kernels.
+    """
+    beyond = 1e9 * busy - kernels_ns
+    return beyond if busy > PRINTING_SECONDS and beyond > kernels_ns else 0.0
 
 
 def _counting() -> Iterator[int]:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from grader.model import Basis, Timing
 from grader.report.wording import number
+from grader.timing.decision import LEAST_PAIRS
 
 __all__ = ["duration_text", "timing_rows", "timing_text"]
 
 
 def timing_text(timing: Timing) -> str:
-    """`2.4x the baseline (2.3 to 2.5), measured for H200`; why there is none; why it does not count."""
+    """`2.4x the baseline (2.3 to 2.5), measured for H200`; why there is none, why it rests on little or does not count."""
     if timing.problem:
         return f"not measurable now: {timing.problem}"
     interval = f" ({number(timing.low)} to {number(timing.high)})" if timing.basis is Basis.MEASURED else ""
     words = f"{number(timing.ratio)}x the baseline{interval}, {timing.basis} for {timing.device}"
+    if 0 < (pairs := timing.pairs_used + timing.pairs_dropped) < LEAST_PAIRS:
+        launch = duration_text(timing.student_ns)
+        return f"{words}: a launch of {launch} is so slow that there was time for {pairs} pair{'s' * (pairs > 1)}"
     if timing.suspect:
         return f"{words}; suspect: {timing.suspect}. It counts once somebody has looked at it"
     return f"{words}; borderline, which counts as reached" if timing.borderline else words

@@ -13,13 +13,18 @@ if TYPE_CHECKING:
     from grader.timing.statistics import Statistics
     from grader.timing.trace import Trace
 
-__all__ = ["MARGIN", "Decision", "decide", "disturbance", "faster_than_physics"]
+__all__ = [
+    "FAR_APART", "LEAST_PAIRS", "MARGIN", "Decision", "decide", "disturbance", "faster_than_physics", "is_far_below",
+    "too_few",
+]  # fmt: skip
 
 MARGIN = 0.95  # a goal of T is held to P = 0.95 T: the protocol holds to half a percent, a tenth of this margin
 FLOORS = 10  # a sample shorter than so many empty launches is mostly launch
 MOST_DROPPED = 0.30
 BASELINE_APART = 0.15
 BANDWIDTH_SLACK = 1.05  # over the peak of a datasheet
+LEAST_PAIRS = 10  # the fewest whose median has an interval of 99.8 %: twice 2^-10 is less than 0.2 %
+FAR_APART = 10.0  # what lies so far below a goal does so whatever the clock did
 
 
 class Decision(enum.StrEnum):
@@ -41,17 +46,34 @@ def is_too_short(statistics: Statistics) -> bool:
     return 0 < shortest < FLOORS * statistics.floor_ns
 
 
-def disturbance(traces: Sequence[Trace], statistics: Statistics, calibrated_ns: float | None = None) -> str:
+def is_far_below(statistics: Statistics, thresholds: Sequence[float]) -> bool:
+    """True when every threshold is missed by more than a changed clock or a short launch could explain."""
+    high = statistics.high * (1.0 if 0 < statistics.used < LEAST_PAIRS else FAR_APART)
+    return bool(thresholds) and all(decide(0.0, high, threshold) is Decision.FAIL for threshold in thresholds)
+
+
+def disturbance(
+    traces: Sequence[Trace],
+    statistics: Statistics,
+    calibrated_ns: float | None = None,
+    thresholds: Sequence[float] = (),
+) -> str:
     """Why this timing decides nothing, or "".
+
+    What is far below every threshold is decided whatever the clock and the baseline did: a kernel that is slow enough to
+    let a GPU fall asleep would otherwise lose no points.
 
     Args:
         traces: the rounds.
         statistics: of these rounds.
         calibrated_ns: the baseline's time as `calibrate` stored it for this GPU.
+        thresholds: the speed-ups that goals ask for.
     """
     foreign = max(max(trace.before.foreign, trace.after.foreign) for trace in traces)
     if foreign:
         return f"{_counted(foreign, 'other process', 'other processes')} used the GPU meanwhile"
+    if is_far_below(statistics, thresholds):
+        return ""
     total = statistics.used + statistics.dropped
     if statistics.dropped > MOST_DROPPED * total:
         return f"the SM clock changed within {statistics.dropped} of {total} pairs"
@@ -67,6 +89,14 @@ def disturbance(traces: Sequence[Trace], statistics: Statistics, calibrated_ns: 
             "empty one; the exercise needs larger sizes on this GPU"
         )
     return ""
+
+
+def too_few(statistics: Statistics) -> str:
+    """Why pairs that leave a threshold open decide nothing, or "": they have no interval."""
+    if statistics.used >= LEAST_PAIRS:
+        return ""
+    pairs = _counted(statistics.used, "pair", "pairs")
+    return f"there was time for {pairs}, and an interval needs {LEAST_PAIRS}"
 
 
 def _counted(n: int, one: str, many: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from grader.timing.decision import Decision, all_decided, decide, disturbance
+from grader.timing.decision import Decision, all_decided, decide, disturbance, too_few
 from grader.timing.statistics import Statistics, statistics_of
 from grader.timing.trace import Trace
 
@@ -66,9 +66,10 @@ def _series(sample: Sampler, thresholds: Sequence[float], calibrated_ns: float |
         if not trace.baseline_ns.size:
             return Outcome(tuple(traces), NOTHING, "the kernel did not come to its end", False, False)
         statistics = statistics_of(traces)
-        problem = disturbance(traces, statistics, calibrated_ns)
+        problem = disturbance(traces, statistics, calibrated_ns, thresholds)
         decided = all_decided(statistics, thresholds)
         if problem or trace.findings or decided or len(traces) == MOST_ROUNDS:
+            problem = problem or ("" if decided else too_few(statistics))
             return Outcome(tuple(traces), statistics, problem, not problem and not decided, False)
 
 

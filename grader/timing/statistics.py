@@ -9,6 +9,7 @@ from functools import cache
 
 import numpy as np
 
+from grader.timing.decision import FAR_APART, LEAST_PAIRS
 from grader.timing.trace import Trace
 
 __all__ = ["CLOCK_APART", "CONFIDENCE", "Statistics", "interval_ranks", "kept_pairs", "statistics_of"]
@@ -22,7 +23,8 @@ class Statistics:
     """What the pairs of one or more rounds say.
 
     Attributes:
-        ratio: exp of the median of ln(baseline / student); low and high its 99.8 % interval.
+        ratio: exp of the median of ln(baseline / student); low and high its 99.8 % interval. Of fewer pairs than have
+            one, `FAR_APART` to both sides.
         baseline_ns, student_ns: medians of one launch.
         floor_ns: median of the empty launches, 0 where there are none.
         clock_mhz: median SM clock.
@@ -70,26 +72,47 @@ def statistics_of(traces: Sequence[Trace]) -> Statistics:
         traces: at least one, with at least one pair.
     """
     keeps = [kept_pairs(trace) for trace in traces]
+    total = sum(keep.size for keep in keeps)
+    if total < LEAST_PAIRS:
+        keeps = [np.ones_like(keep) for keep in keeps]
     used = sum(int(keep.sum()) for keep in keeps)
-    dropped = sum(keep.size for keep in keeps) - used
     if not used:  # the caller calls this not measurable; the numbers still say what was seen
         keeps = [np.ones_like(keep) for keep in keeps]
-    ratios = np.sort(_joined(traces, keeps, "log_ratios"))
-    low, high = interval_ranks(len(ratios))
+    ratio, low, high = _of_few(traces) if total < LEAST_PAIRS else _of_many(_joined(traces, keeps, "log_ratios"))
     floors = np.concatenate([trace.floor_ns for trace in traces])
     clocks = np.concatenate([_joined(traces, keeps, "baseline_mhz"), _joined(traces, keeps, "student_mhz")])
     return Statistics(
-        ratio=float(np.exp(np.median(ratios))),
-        low=float(np.exp(ratios[low - 1])),
-        high=float(np.exp(ratios[high - 1])),
+        ratio=ratio,
+        low=low,
+        high=high,
         baseline_ns=float(np.median(_joined(traces, keeps, "baseline_ns"))),
         student_ns=float(np.median(_joined(traces, keeps, "student_ns"))),
         floor_ns=float(np.median(floors)) if floors.size else 0.0,
         clock_mhz=float(np.median(clocks)),
         used=used,
-        dropped=dropped,
+        dropped=total - used,
         copies=max(trace.copies for trace in traces),
     )
+
+
+def _of_many(log_ratios: np.ndarray) -> tuple[float, float, float]:
+    """(ratio, low, high) by the order of the pairs."""
+    ordered = np.sort(log_ratios)
+    ratio = float(np.exp(np.median(ordered)))
+    if len(ordered) < LEAST_PAIRS:
+        return ratio, ratio / FAR_APART, ratio * FAR_APART
+    low, high = interval_ranks(len(ordered))
+    return ratio, float(np.exp(ordered[low - 1])), float(np.exp(ordered[high - 1]))
+
+
+def _of_few(traces: Sequence[Trace]) -> tuple[float, float, float]:
+    """(ratio, low, high) of whole rounds that had time for so few pairs: by all of the time that each arm took.
+
+    A kernel that is slow only now and then would not get around it, as it would around a median.
+    """
+    baseline, student = (sum(float(getattr(t, name).sum()) for t in traces) for name in ("baseline_ns", "student_ns"))
+    ratio = baseline / student
+    return ratio, ratio / FAR_APART, ratio * FAR_APART
 
 
 def _joined(traces: Sequence[Trace], keeps: Sequence[np.ndarray], name: str) -> np.ndarray:

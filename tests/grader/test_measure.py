@@ -7,7 +7,7 @@ import pytest
 
 from grader.answers import submit
 from grader.batch.run import is_final
-from grader.devices.base import DeviceLost
+from grader.devices.base import DeviceLost, DeviceMissing
 from grader.exercises import exercise
 from grader.hidden import NO_SEEDS
 from grader.model import Goal, GoalState, Timed, Verdict
@@ -24,7 +24,7 @@ from grader.timing.plan import schedule
 from grader.timing.trace import CheckedLaunch, Surroundings
 from simt.events import Direction
 from tests.grader.fake import FakeDevice
-from tests.grader.timing.traces import BASE_NS, Rounds
+from tests.grader.timing.traces import BASE_NS, Rounds, trace_of
 
 N = 1 << 12
 SOURCE = """extern "C" __global__ void solve(const float* x, float* y, int n) {
@@ -154,18 +154,86 @@ def test_a_launch_that_does_not_fit_the_timed_sizes_is_refused():
     assert report.verdict is Verdict.LAUNCH_REJECTED
 
 
+LOST = {
+    "no result within 60 s": (DeviceLost("no result within 60 s", timed_out=True), Verdict.TIMEOUT),
+    "it died": (DeviceLost("it died"), Verdict.RUNTIME_ERROR),
+}
+
+
+@pytest.mark.parametrize("how", LOST)
+def test_a_process_that_is_lost_in_the_timing_twice_is_a_verdict(how):
+    problem, verdict = LOST[how]
+    report = graded(TimingDevice(None, problem=problem))
+    assert report.verdict is verdict and report.score == 0
+    assert "the timed case" in report.diagnostics[0].message and how in report.diagnostics[0].message
+
+
+@pytest.mark.parametrize("how", LOST)
+def test_a_process_that_is_lost_once_says_nothing_about_a_kernel(how):
+    class OnceLost(TimingDevice):
+        asked = ()
+
+        def time(self, pair, plan):
+            self.asked += (plan.fresh_process,)
+            if len(self.asked) == 1:
+                raise LOST[how][0]
+            return super().time(pair, plan)
+
+    device = OnceLost(Rounds("quiet", 4.0, 1))
+    report = graded(device)
+    assert report.verdict is Verdict.PASS and states(report) == [GoalState.MET] * 2
+    assert device.asked == (False, True)
+
+
 @pytest.mark.parametrize(
-    ("problem", "verdict"),
+    "problem",
     [
-        (DeviceLost("no result within 60 s", timed_out=True), Verdict.TIMEOUT),
-        (DeviceLost("it died"), Verdict.RUNTIME_ERROR),
-        (GpuBusy("the GPU was in use"), Verdict.PASS),
+        GpuBusy("the GPU was in use"),
+        DeviceLost("the worker did not start", at_start=True),
+        DeviceMissing("this GPU is marked down"),
     ],
 )
-def test_a_device_that_is_lost_in_the_timing_is_a_verdict_and_one_that_is_busy_is_none(problem, verdict):
+def test_a_device_that_cannot_time_just_then_leaves_the_verdict_and_is_asked_again(problem):
     report = graded(TimingDevice(None, problem=problem))
-    assert report.verdict is verdict
-    assert verdict is not Verdict.PASS or states(report) == [GoalState.NOT_MEASURED] * 2
+    assert report.verdict is Verdict.PASS and states(report) == [GoalState.NOT_MEASURED] * 2
+    assert str(problem) in text(report, width=200) and not is_final(to_json(report))
+
+
+def test_an_estimate_whose_process_is_lost_is_none_and_no_verdict():
+    device = TimingDevice(None, problem=DeviceLost("no result within 60 s", timed_out=True))
+    device.capabilities = frozenset({"counters", "estimates", "sm_80"})
+    report = graded(device)
+    assert report.verdict is Verdict.PASS and states(report) == [GoalState.NOT_MEASURED] * 2
+
+
+def slow_round(fresh):
+    """Three pairs, of which each took five seconds."""
+    several = np.full(3, 1980.0)
+    return trace_of(np.full(3, BASE_NS), np.full(3, 5e9), baseline_mhz=several, student_mhz=several)
+
+
+class SlowDevice(TimingDevice):
+    def time(self, pair, plan):
+        return super().time(pair, replace(plan, pairs=3))
+
+
+def test_a_right_kernel_of_which_few_launches_fit_into_the_time_keeps_its_verdict_and_misses_the_goal():
+    report = graded(SlowDevice(slow_round))
+    assert report.verdict is Verdict.PASS and states(report) == [GoalState.MISSED] * 2 and report.score == 1.0
+    assert (report.timing.pairs_used, report.timing.rounds, report.timing.problem) == (3, 2, "")
+    said = "a launch of 5 s is so slow that there was time for 3 pairs"
+    assert said in " ".join(text(report).split()) and said in markdown(report) and said in card(report)
+    assert is_final(to_json(report)) and from_json(to_json(report)) == report
+
+
+def test_a_wrong_output_of_one_of_few_launches_is_a_wrong_answer():
+    assert graded(SlowDevice(slow_round, wrong=True)).verdict is Verdict.WRONG_ANSWER
+
+
+def test_clocks_that_drop_every_pair_are_said_and_asked_for_again():
+    report = graded(TimingDevice(Rounds("quiet", 2.0, 1, clocks=np.full(40, 1000.0))))
+    assert states(report) == [GoalState.NOT_MEASURED] * 2 and not is_final(to_json(report))
+    assert "the SM clock changed within 40 of 40 pairs" in text(report, width=200)
 
 
 def test_a_speed_up_is_shown_where_no_goal_asks_for_it():

@@ -12,8 +12,10 @@ from grader.exercises import exercise
 from grader.measure import timed_case, timed_pair, verified_round
 from grader.model import Compiled, Resources, Timed, TimedKernel, TimingPair, TimingPlan
 from grader.notebook.literals import launch_spec
+from grader.timing.decision import is_far_below
 from grader.timing.plan import schedule
 from grader.timing.statistics import statistics_of
+from grader.worker.host import TIMING_SECONDS
 from simt.arch import arch
 from simt.events import Argument, Direction
 from simt.launch import Dim3, LaunchConfig
@@ -99,14 +101,92 @@ def test_a_short_kernel_is_timed_by_several_copies_at_once(monkeypatch):
     assert statistics.ratio == pytest.approx(1.25) and statistics.student_ns == pytest.approx(20_000.0)
 
 
+class Clock:
+    """The seconds of a GPU of the tests: its kernels take them, and so does the writing of what they print."""
+
+    def __init__(self, monkeypatch):
+        self.printing, self.fake = 0.0, None
+        monkeypatch.setattr(cuda_timing, "monotonic", lambda: self.fake.now_ns / 1e9 + self.printing)
+        monkeypatch.setattr(cuda_timing, "process_time", lambda: self.printing)
+
+    def of(self, device):
+        self.fake = device.cp
+        return device
+
+    def printing_for(self, seconds, work):
+        """`work`, of whose text the driver writes for `seconds` once a launch has ended."""
+
+        def run(x, y, n):
+            self.printing += seconds
+            return work(x, y, n)
+
+        return run
+
+
+def timed_in_seconds(monkeypatch, baseline_s, student_s, printing_s=0.0):
+    """(trace, seconds of the whole round) of two kernels."""
+    clock = Clock(monkeypatch)
+    student = clock.printing_for(printing_s, kernel(1e9 * student_s))
+    device = clock.of(cuda(monkeypatch, kernel(1e9 * baseline_s), student))
+    trace = device.time(pair(), PLAN)
+    return trace, cuda_timing.monotonic()
+
+
 def test_a_slow_kernel_gets_fewer_pairs_and_the_parent_knows_which(monkeypatch):
-    monkeypatch.setattr(cuda_timing, "monotonic", iter(np.arange(0.0, 1000.0, 0.5)).__next__)
-    trace = cuda(monkeypatch, kernel(6e4), kernel(6e8)).time(pair(), PLAN)
+    trace, _ = timed_in_seconds(monkeypatch, 0.2, 0.3)
     assert trace.student_ns.size == 20  # of half a second each, in fifteen seconds, beside ten that do not count
     chosen = [index for index, step in enumerate(schedule(TimingPlan(pairs=20, seed=PLAN.seed))) if step.verified]
     assert [launch.sample for launch in trace.checked] == chosen
-    monkeypatch.setattr(cuda_timing, "monotonic", iter(np.arange(0.0, 10_000.0, 5.0)).__next__)
-    assert cuda(monkeypatch, kernel(6e4), kernel(6e8)).time(pair(), PLAN).student_ns.size == 10
+    trace, seconds = timed_in_seconds(monkeypatch, 0.6, 0.8)
+    assert trace.student_ns.size == 10 and seconds < 30
+
+
+@pytest.mark.parametrize(
+    ("launch_s", "pairs", "at_most_s"),
+    [(0.006, 10, 1), (1.4, 10, 25), (2.9, 3, 15), (5.0, 3, 26), (9.5, 2, 40), (20.0, 1, 41), (25.0, 1, 51)],
+)
+def test_a_kernel_far_slower_than_the_baseline_gets_few_pairs_and_a_round_always_ends(
+    launch_s, pairs, at_most_s, monkeypatch
+):
+    trace, seconds = timed_in_seconds(monkeypatch, 60e-6, launch_s)
+    assert trace.student_ns.size == trace.baseline_ns.size == trace.student_mhz.size == pairs
+    assert seconds < at_most_s < TIMING_SECONDS
+    assert trace.checked[-1].sample == pairs - 1
+    statistics = statistics_of([trace])
+    assert statistics.student_ns == pytest.approx(1e9 * launch_s) and is_far_below(statistics, [1.0])
+
+
+def test_a_kernel_that_is_slow_only_now_and_then_ends_its_round_too(monkeypatch):
+    clock, launches = Clock(monkeypatch), []
+
+    def student(x, y, n):
+        launches.append(kernel(0.0)(x, y, n))
+        return 7e9 if len(launches) > 20 and len(launches) % 3 == 0 else 60_000.0
+
+    trace = clock.of(cuda(monkeypatch, kernel(60_000.0), student)).time(pair(), PLAN)
+    assert trace.student_ns.size < 40 and cuda_timing.monotonic() < 45
+    assert trace.checked[-1].sample == trace.student_ns.size - 1
+
+
+def test_what_a_kernel_printed_belongs_to_its_time_once_writing_it_is_most_of_the_sample(monkeypatch):
+    trace, seconds = timed_in_seconds(monkeypatch, 60e-6, 50e-6, printing_s=3.0)
+    assert trace.student_ns.size == 3 and seconds < 16
+    assert statistics_of([trace]).student_ns == pytest.approx(3e9, rel=1e-3)
+    trace, _ = timed_in_seconds(monkeypatch, 60e-6, 40e-6, printing_s=0.001)
+    assert trace.student_ns.size == 40 and statistics_of([trace]).ratio == pytest.approx(1.5)
+
+
+def test_copies_of_a_short_baseline_do_not_make_a_slow_kernel_slower(monkeypatch):
+    trace, seconds = timed_in_seconds(monkeypatch, 5e-6, 0.2)
+    assert trace.copies == 2 and seconds < 12
+    assert is_far_below(statistics_of([trace]), [1.0])
+
+
+def test_the_contents_of_a_sample_follow_from_its_number_however_many_there_are():
+    """A round that ends early is verified by the numbers of its samples."""
+    whole = [step.nonce for step in schedule(TimingPlan(pairs=40, seed=77))]
+    for pairs in (1, 3, 10, 39):
+        assert [step.nonce for step in schedule(TimingPlan(pairs=pairs, seed=77))] == whole[:pairs]
 
 
 def test_clocks_are_those_of_the_two_halves(monkeypatch):

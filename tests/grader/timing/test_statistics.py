@@ -1,11 +1,14 @@
 """The statistic and its decisions on recorded and made-up noise: what it must never do, and what it must always see."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from grader.timing.decision import MARGIN, Decision, decide, disturbance, faster_than_physics
 from grader.timing.rounds import MOST_ROUNDS, judge_rounds
 from grader.timing.statistics import interval_ranks, kept_pairs, statistics_of
+from grader.timing.trace import Surroundings
 from tests.grader.timing.traces import NOISES, Rounds, trace_of
 
 EACH = 2000 // len(NOISES) + 1  # runs under each noise: over two thousand in all
@@ -128,6 +131,66 @@ def test_a_sample_under_ten_floors_is_too_short():
     assert "too short" in disturbance([trace], statistics_of([trace]))
     twice = trace_of(np.full(40, 20_000.0), np.full(40, 31_000.0), copies=2)
     assert disturbance([twice], statistics_of([twice])) == ""
+
+
+def few(baseline_s, *student_s, **more):
+    """A round that had time for as many pairs as there are times of the student."""
+    n = len(student_s)
+    steady = {"baseline_mhz": np.full(n, 1980.0), "student_mhz": np.full(n, 1980.0)} | more
+    return trace_of(np.full(n, 1e9 * baseline_s), 1e9 * np.array(student_s), **steady)
+
+
+def test_fewer_than_ten_pairs_have_no_interval_and_decide_only_what_is_a_factor_of_ten_away():
+    for n in range(1, 10):
+        found = statistics_of([few(1.0, *[2.0] * n)])
+        assert found.used == n and found.ratio == pytest.approx(0.5)
+        assert (found.low, found.high) == (pytest.approx(0.05), pytest.approx(5.0))
+    ten = statistics_of([few(1.0, *[2.0] * 10)])
+    assert (ten.low, ten.high) == (pytest.approx(0.5), pytest.approx(0.5))
+
+
+def test_a_few_pairs_of_a_kernel_that_is_far_too_slow_fail_in_two_processes():
+    rounds = []
+    outcome = judge_rounds(lambda fresh: rounds.append(fresh) or few(60e-6, 5.0, 5.0, 5.0), [1.3])
+    assert decision(outcome, 1.3) is Decision.FAIL and not outcome.problem and outcome.statistics.used == 3
+    assert rounds == [False, True]
+
+
+def test_a_few_pairs_that_leave_a_goal_open_are_not_measurable_and_no_pass():
+    outcome = judge_rounds(lambda fresh: few(3.0, 4.0, 4.0), [1.3])
+    assert len(outcome.traces) == MOST_ROUNDS and not outcome.borderline
+    assert outcome.problem == "there was time for 6 pairs, and an interval needs 10"
+
+
+def test_a_kernel_that_is_slow_only_now_and_then_gains_nothing_by_a_round_that_ends_early():
+    """Its median would pass; that the round ended is its own doing, and all of its time counts."""
+    outcome = judge_rounds(lambda fresh: few(60e-6, 30e-6, 7.0, 30e-6, 30e-6, 7.0, 30e-6), [1.3])
+    assert decision(outcome, 1.3) is Decision.FAIL and not outcome.problem
+
+
+def test_one_launch_that_somebody_held_up_fails_nobody():
+    held, fine = few(60e-6, 30e-6, 30.0), Rounds("quiet", 2.0, 1)
+    outcome = judge_rounds(lambda fresh: fine() if fresh else held, [1.3])
+    assert decision(outcome, 1.3) is Decision.PASS and outcome.repeated
+
+
+ASLEEP = {
+    "the clock": lambda: trace_of(np.full(20, 6e4), np.full(20, 9e6), student_mhz=np.full(20, 345.0)),
+    "the baseline": lambda: trace_of(np.full(20, 9e4), np.full(20, 9e6)),
+    "the launches": lambda: trace_of(np.full(20, 6e3), np.full(20, 9e6), floor_ns=np.full(3, 3000.0)),
+}
+
+
+@pytest.mark.parametrize("what", ASLEEP)
+def test_what_is_far_below_a_goal_fails_whatever_a_sleepy_gpu_did(what):
+    trace = ASLEEP[what]()
+    outcome = judge_rounds(lambda fresh: trace, [1.3], 6e4)
+    assert decision(outcome, 1.3) is Decision.FAIL and not outcome.problem and outcome.repeated
+    # Not so far below, the same disturbance decides nothing, and another process never fails anybody.
+    nearer = replace(trace, student_ns=trace.baseline_ns * 2)
+    assert judge_rounds(lambda fresh: nearer, [1.3], 6e4).problem
+    beside = replace(trace, after=Surroundings(foreign=1))
+    assert "other process" in judge_rounds(lambda fresh: beside, [1.3], 6e4).problem
 
 
 def test_no_kernel_is_faster_than_its_bytes():
