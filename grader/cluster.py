@@ -20,6 +20,8 @@ from __future__ import annotations
 
 import concurrent.futures
 import contextlib
+import itertools
+import logging
 import os
 import queue
 import sys
@@ -27,12 +29,13 @@ import tempfile
 import threading
 import time
 import tomllib
+import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from grader.batch.pool import TASK_SECONDS
-from grader.batch.work import Outcome, Task, do
+from grader.batch.work import GradingStopped, Outcome, Task, do
 from grader.worker.cpus import MOST_THREADS
 
 __all__ = ["ClusterProblem", "DaskRunner", "opened_cluster", "slurm_settings"]
@@ -41,7 +44,7 @@ ROOT = Path(__file__).resolve().parents[1]
 CONNECT_SECONDS = 10
 WORKER_SECONDS = 120  # until the first worker is there; a queue may take longer, then start the command again
 LOOK_SECONDS = 5.0  # without a result, after which it is worth asking whether any worker is left
-RETRIES = 2  # of a task that raised; Dask counts lost workers apart
+AHEAD = 1000  # tasks that the scheduler holds at once: more than any class has processors
 LOST_WORKERS = 3  # that a task may take with it
 SETTINGS: dict[str, Any] = {
     "queue": None, "jobs": 2, "cores": 1, "memory": "2GB", "walltime": "01:00:00", "gpus": 0, "interface": None,
@@ -83,6 +86,8 @@ def _connected(address: str) -> Iterator[DaskRunner]:
         "distributed.comm.timeouts.connect": f"{CONNECT_SECONDS}s",
         "distributed.scheduler.allowed-failures": LOST_WORKERS,
     }
+    for name in ("distributed", "distributed.client"):  # it prints tracebacks of what we say in a line
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     with dask.config.set(settings):
         try:
             client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
@@ -99,29 +104,37 @@ class DaskRunner:
 
     def __init__(self, client):
         self._client = client
+        self._offered: frozenset[str] | None = None
 
     def outcomes(self, tasks: Sequence[Task]) -> Iterator[Outcome]:
         """One outcome for each task, as they are done; each future is let go at once, so that nothing is run again for it.
 
         Raises:
-            ClusterProblem: no worker came or all went away, or none has what the device needs.
+            ClusterProblem: no worker came, or none has what the device needs.
+            GradingStopped: the scheduler or all workers went away.
         """
         if not tasks:
             return
         resources = self._resources(tasks[0].device)
-        waiting = {
-            self._client.submit(
-                _do_here, task, key=f"grade-{task.key}", resources=resources, retries=RETRIES, pure=False
-            ): task
-            for task in tasks
-        }  # fmt: skip
+        run, todo = uuid.uuid4().hex, iter(tasks)
+        waiting: dict[Any, Task] = {}
         done: queue.SimpleQueue = queue.SimpleQueue()
-        for future in waiting:
-            future.add_done_callback(done.put)
+
+        def submit(count: int) -> None:
+            for task in itertools.islice(todo, count):
+                future = self._client.submit(
+                    _do_here, task, key=f"grade-{run}-{task.key}", resources=resources, pure=False,
+                    priority=int(len(tasks) == 1),  # a task by itself is a question that the run waits for
+                )  # fmt: skip
+                waiting[future] = task
+                future.add_done_callback(done.put)
+
+        submit(AHEAD)
         while waiting:
             future = self._next(done)
             yield _outcome(future, waiting.pop(future))
             future.release()
+            submit(1)
 
     def _next(self, done: queue.SimpleQueue):
         """The next future that is done; nobody waits for one where no worker is left."""
@@ -129,48 +142,63 @@ class DaskRunner:
         while True:
             with contextlib.suppress(queue.Empty):
                 return done.get(timeout=LOOK_SECONDS)
-            if self._client.scheduler_info(n_workers=-1)["workers"]:
+            if self._workers():
                 alone_since = None
                 continue
             alone_since = alone_since or time.monotonic()
             if time.monotonic() - alone_since > WORKER_SECONDS:
-                raise ClusterProblem(
-                    f"no worker is left, for {WORKER_SECONDS} s; what was graded is kept, and the same command goes on"
-                )
+                raise GradingStopped(f"the cluster has had no worker for {WORKER_SECONDS} s")
+
+    def _workers(self) -> Mapping[str, Mapping]:
+        """What the scheduler knows of its workers, by address."""
+        try:
+            return self._client.scheduler_info(n_workers=-1)["workers"]
+        except OSError as error:
+            raise GradingStopped(f"the scheduler of the cluster does not answer: {error}") from error
 
     def _resources(self, device: str) -> dict[str, int] | None:
         """A GPU for hardware. The simulator keeps to workers that offer `CPU`, where any does."""
+        if self._offered is None:
+            self._offered = self._what_workers_offer()
+        if device != "cuda":
+            return {"CPU": 1} if "CPU" in self._offered else None
+        if "GPU" not in self._offered:
+            raise ClusterProblem("no worker offers a GPU; start them with `dask worker … --resources GPU=1`")
+        return {"GPU": 1}
+
+    def _what_workers_offer(self) -> frozenset[str]:
         from distributed import TimeoutError as NoWorker
 
         try:
             self._client.wait_for_workers(1, timeout=WORKER_SECONDS)
         except (NoWorker, TimeoutError) as error:
             raise ClusterProblem(f"no worker came within {WORKER_SECONDS} s") from error
-        offered = {name for worker in self._client.scheduler_info(n_workers=-1)["workers"].values()
-                   for name in worker.get("resources", {})}  # fmt: skip
-        if device != "cuda":
-            return {"CPU": 1} if "CPU" in offered else None
-        if "GPU" not in offered:
-            raise ClusterProblem("no worker offers a GPU; start them with `dask worker … --resources GPU=1`")
-        return {"GPU": 1}
+        return frozenset(name for worker in self._workers().values() for name in worker.get("resources", {}))
 
 
 def _outcome(future, task: Task) -> Outcome:
+    """What the worker said of `task`.
+
+    Raises:
+        GradingStopped: the scheduler went away, or a worker cannot so much as load the grader.
+    """
     from distributed import KilledWorker
 
     try:
-        worker, reports = future.result()
+        worker, reports, lost = future.result()
     except KilledWorker:
         return Outcome(task, lost=f"{LOST_WORKERS + 1} workers ended in the middle of it")
     except (concurrent.futures.CancelledError, OSError) as error:
-        return Outcome(task, lost=f"the cluster went away: {type(error).__name__}")
+        raise GradingStopped(f"the scheduler of the cluster went away ({type(error).__name__})") from error
     except Exception as error:
-        return Outcome(task, lost=f"the grader failed there: {type(error).__name__}: {str(error)[:300]}")
-    return Outcome(task, reports, worker)
+        raise GradingStopped(
+            f"a worker of the cluster cannot run the grader: {type(error).__name__}: {str(error)[:300]}"
+        ) from error
+    return Outcome(task, reports, worker, lost)
 
 
-def _do_here(task: Task) -> tuple[str, tuple[tuple[str, dict[str, object]], ...]]:
-    """A task on a worker; (which one, its reports).
+def _do_here(task: Task) -> tuple[str, tuple[tuple[str, dict[str, object]], ...], str]:
+    """A task on a worker; (which one, its reports, why there are none).
 
     One that is stuck ends the worker with it, since a thread cannot be ended; Dask then gives the task to another.
     """
@@ -180,8 +208,11 @@ def _do_here(task: Task) -> tuple[str, tuple[tuple[str, dict[str, object]], ...]
     limit = threading.Timer(TASK_SECONDS * len(task.answers), os._exit, (1,))
     limit.daemon = True
     limit.start()
+    worker = str(get_worker().address)
     try:
-        return str(get_worker().address), do(task)
+        return worker, do(task), ""
+    except Exception as error:
+        return worker, (), f"the grader failed: {type(error).__name__}: {str(error)[:300]}"
     finally:
         limit.cancel()
 

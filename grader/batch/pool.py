@@ -13,12 +13,11 @@ from collections.abc import Iterator, Sequence
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 
-from grader.batch.work import Outcome, Task, do
+from grader.batch.work import TRIES, Outcome, Task, do
 from grader.worker.cpus import MOST_THREADS
 
-__all__ = ["TASK_SECONDS", "TRIES", "LocalPool"]
+__all__ = ["TASK_SECONDS", "LocalPool"]
 
-TRIES = 3  # of a task whose process ends in the middle
 TASK_SECONDS = 300.0  # for each answer of a task: far beyond the budgets inside, so only a stuck process meets it
 
 
@@ -71,34 +70,30 @@ class _Lane:
             self._done.put(error)
 
     def _try(self, task: Task) -> Outcome:
-        lost = ""
+        """The outcome; a process that ends in the middle is replaced, one that takes too long is not given a second chance."""
+        why = ""
         for _ in range(TRIES):
             try:
                 pipe, process = self._started()
                 pipe.send(task)
                 if not pipe.poll(TASK_SECONDS * len(task.answers)):
-                    lost = f"no result within {TASK_SECONDS * len(task.answers):g} s"
-                else:
-                    status, answer = pipe.recv()
-                    if status == "done":
-                        return Outcome(task, answer, f"{platform.node()}:{process.pid}")
-                    lost = answer
-            except (EOFError, OSError):
-                lost = f"the grading process ended in the middle, {TRIES} times"
+                    self._stop()
+                    return Outcome(task, lost=f"no result within {TASK_SECONDS * len(task.answers):g} s")
+                status, answer = pipe.recv()
+                if status == "done":
+                    return Outcome(task, answer, f"{platform.node()}:{process.pid}")
+                return Outcome(task, lost=answer)
+            except (EOFError, OSError) as error:
+                why = f" ({error})" if str(error) else ""
             self._stop()
-        return Outcome(task, lost=lost)
+        return Outcome(task, lost=f"the grading process ended in the middle, {TRIES} times{why}")
 
     def _started(self) -> tuple[Connection, BaseProcess]:
         with self._lock:
             if self._ended:
                 raise EOFError
             if self._process is None or self._pipe is None or not self._process.is_alive():
-                context = multiprocessing.get_context("spawn")
-                self._pipe, theirs = context.Pipe()
-                self._process = context.Process(target=_serve, args=(theirs,), daemon=False, name="grading")
-                with _deaf_to_the_keyboard():
-                    self._process.start()
-                theirs.close()
+                self._pipe, self._process = _new_process()
             return self._pipe, self._process
 
     def _stop(self) -> None:
@@ -114,6 +109,20 @@ class _Lane:
         """Ends the process, in the middle of a task if need be."""
         self._ended = True
         self._stop()
+
+
+def _new_process() -> tuple[Connection, BaseProcess]:
+    """A process that waits for tasks, and our end of its pipe."""
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_serve, args=(theirs,), daemon=False, name="grading")
+    try:
+        with theirs, _deaf_to_the_keyboard():
+            process.start()
+    except BaseException:
+        ours.close()
+        raise
+    return ours, process
 
 
 @contextlib.contextmanager

@@ -11,9 +11,10 @@ from datetime import UTC, datetime
 
 from grader.batch.course import Course
 from grader.batch.reading import Reading, read_hand_in, submissions_in
-from grader.batch.work import Outcome, Runner, Task
+from grader.batch.suspects import fair_outcomes
+from grader.batch.work import GradingStopped, Outcome, Runner, Task
 from grader.collecting import Collected, HandIn
-from grader.model import Submission, Unreadable, Verdict
+from grader.model import Report, Submission, Unreadable, Verdict
 from grader.pipeline import unreadable_report
 from grader.report.json_form import to_json
 from grader.stores import Grading, Result, StoredHandIn
@@ -22,6 +23,7 @@ from grader.stores.sql_store import SqlStore
 __all__ = ["Plan", "Work", "carry_out", "is_final", "make_plan"]
 
 OURS = (Verdict.INTERNAL_ERROR, Verdict.NOT_SUPPORTED)  # not about the answer, so the next run tries again
+UNGRADED = "handed in, but not graded yet: run `grade` again"  # seen where a run did not come to its end
 
 
 @dataclass(slots=True)
@@ -63,6 +65,9 @@ def make_plan(store: SqlStore, collected: Collected, course: Course) -> Plan:
             plan.works.append(_work(one, lacking, parsed, here, course, known.planned))
     old = {(result.hand_in, result.exercise_id): result for result in store.results()}
     changed = [result for result in known.results if old.get((result.hand_in, result.exercise_id)) != result]
+    planned = [result for work in plan.works for result in work.waiting]
+    changed += [replace(result, key="", problem=UNGRADED, is_missing=True)
+                for result in planned if (result.hand_in, result.exercise_id) not in old]  # fmt: skip
     if known.gradings or changed:
         store.record(known.gradings, changed)
     plan.n_known = sum(not result.is_missing for result in known.results)
@@ -162,32 +167,38 @@ def _work(
 def carry_out(
     store: SqlStore, plan: Plan, course: Course, runner: Runner, after: Callable[[Outcome], None]
 ) -> list[Outcome]:
-    """Has the plan's work done and keeps each outcome as it comes; returns those that were lost."""
+    """Has the plan's work done and keeps each outcome as it comes; returns those with an answer that nothing survives.
+
+    Raises:
+        GradingStopped: what grades is at fault; nothing is kept about hand-ins that have no verdict.
+    """
     works = {work.task.key: work for work in plan.works}
     lost = []
-    for given in runner.outcomes([work.task for work in plan.works]):
-        outcome = _checked(given, course)
+    for outcome in fair_outcomes(runner, [work.task for work in plan.works]):
         work = works[outcome.task.key]
+        store.record(_gradings(outcome, course), work.waiting, outcome.worker, datetime.now(UTC))
         if outcome.lost:
             lost.append(outcome)
-            store.record([], [Result(r.hand_in, r.exercise_id, "", outcome.lost) for r in work.waiting])
-        else:
-            store.record(_gradings(outcome, course), work.waiting, outcome.worker, datetime.now(UTC))
         after(outcome)
     return lost
 
 
-def _checked(outcome: Outcome, course: Course) -> Outcome:
-    """The outcome, lost where another release of the course made it: its verdict would stand under our versions."""
-    for _, report in outcome.reports:
-        made_with = report["versions"]
-        if made_with and made_with != dict(course.versions):
-            return replace(outcome, reports=(), lost=f"the worker runs other versions: {made_with}")
-    return outcome
+def _check_versions(outcome: Outcome, report: Mapping, course: Course) -> None:
+    """Another release of the course would have its verdict stand under our versions."""
+    made_with = report["versions"]
+    if made_with and made_with != dict(course.versions):
+        raise GradingStopped(
+            f"the worker {outcome.worker} runs other versions than this command: {made_with} instead of {dict(course.versions)}"
+        )
 
 
 def _gradings(outcome: Outcome, course: Course) -> list[Grading]:
-    answers = dict(outcome.task.answers)
+    answers, reports = dict(outcome.task.answers), dict(outcome.reports)
+    for report in reports.values():
+        _check_versions(outcome, report, course)
+    for key, answer in answers.items():
+        if key not in reports:
+            reports[key] = to_json(_without_verdict(answer, outcome.lost, course))
     return [
         Grading(
             key=key,
@@ -199,8 +210,17 @@ def _gradings(outcome: Outcome, course: Course) -> list[Grading]:
             device=course.device,
             is_final=is_final(report),
         )
-        for key, report in outcome.reports
+        for key, report in reports.items()
     ]
+
+
+def _without_verdict(answer: Submission, why: str, course: Course) -> Report:
+    """The report on an answer that ended whatever graded it."""
+    return Report(
+        answer.exercise_id, answer.digest, Verdict.INTERNAL_ERROR, 0.0, course.rows[answer.exercise_id].points,
+        message=f"nothing could grade this answer, while others were graded: {why}", versions=dict(course.versions),
+        device=course.device, when=datetime.now(UTC),
+    )  # fmt: skip
 
 
 def is_final(report: Mapping) -> bool:

@@ -81,6 +81,7 @@ def _grade(
 ) -> tuple[Plan, list[Outcome]]:
     from grader.batch.course import open_course
     from grader.batch.run import carry_out, make_plan
+    from grader.batch.work import GradingStopped
 
     course = open_course(store, class_file, arguments.device)
     plan = make_plan(store, collected, course)
@@ -90,8 +91,12 @@ def _grade(
         try:
             lost = carry_out(store, plan, course, runner, advance)
         except KeyboardInterrupt:
-            out.say("what was graded is kept; run the same command again to go on")
+            kept = "nothing was kept" if arguments.dry_run else "what was graded is kept"
+            out.say(f"{kept}; run the same command again to go on")
             raise
+        except GradingStopped as stopped:
+            help = "mend that and run the same command again" if arguments.dry_run else stopped.help
+            raise Refusal(f"grading stopped: {stopped}", help, Status.INTERNAL) from stopped
     return plan, lost
 
 
@@ -170,7 +175,7 @@ def _report(
         out.say(
             f"{len(rows)} students, {len(plan.hand_ins)} hand-ins: {passed} of {len(entries)} results passed; "
             f"{new} graded now, {plan.n_known} known already"
-            + (f", {len(lost)} hand-ins lost their worker: run the command again" if lost else "")
+            + (f", {len(lost)} hand-ins ended whatever graded them: run the command again" if lost else "")
         )
     if lost or Verdict.INTERNAL_ERROR in counts:
         return Status.INTERNAL

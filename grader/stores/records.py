@@ -72,7 +72,8 @@ class Grading:
 class Result:
     """Which verdict one exercise of one hand-in got; `problem` says why it has none.
 
-    `is_missing` means that nothing answered the exercise there, so that an earlier hand-in still counts.
+    `is_missing` means that nothing answered the exercise there, or nobody judged it yet, so that an earlier hand-in still
+    counts.
     """
 
     hand_in: int

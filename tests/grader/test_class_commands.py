@@ -89,10 +89,25 @@ def test_a_device_that_is_not_here_is_refused_once(command, folder, quick, monke
     assert (status, lines[-1]["error"]) == (Status.NOT_SUPPORTED, "no cuda here") and not quick.judged
 
 
-def test_a_lost_worker_is_our_failure(command, folder, quick):
+def test_an_answer_that_nothing_survives_is_our_failure(command, folder, quick):
     quick.lose = ["ann: selftest.py"]
     status, (*rows, last) = command("grade", folder)
     assert status == Status.INTERNAL and last["summary"]["lost"] == 1 and scores(rows)["ann"] == 0.0
+    assert [row["verdict"] for row in rows if row["student"] == "ann" and row["exercise_id"] == MAP] == [
+        "internal_error"
+    ]
+
+
+@pytest.mark.parametrize("words", [(), ("--dry-run",)])
+def test_a_machine_that_fails_stops_the_run_and_says_what_next(command, folder, quick, words):
+    quick.lose = ["ann: selftest.py", "control"]
+    status, (line,) = command("grade", folder, *words)
+    assert status == line["status"] == Status.INTERNAL
+    assert "grading stopped" in line["error"] and "ended in the middle" in line["error"]
+    assert "run the same command again" in line["help"]
+    quick.lose = []
+    status, (*rows, last) = command("grade", folder)
+    assert status == Status.NOT_PASSED and scores(rows) == {"ann": 1.0, "bob": 0.0}
 
 
 def test_a_dry_run_names_who_would_change_and_why_and_keeps_nothing(command, folder, quick, tmp_path):

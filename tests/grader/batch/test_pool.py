@@ -6,6 +6,7 @@ import pytest
 
 from grader.batch import pool
 from grader.batch.pool import LocalPool
+from grader.batch.work import GradingStopped, do
 from grader.stores import open_store
 from tests.grader.batch.classes import make_class
 from tests.grader.batch.grading import grade_folder, gradebook
@@ -46,17 +47,44 @@ def test_a_killed_process_is_replaced_and_every_submission_recorded_once(store, 
     assert not [child for child in multiprocessing.active_children() if child.name == "grading"]
 
 
-def test_a_task_that_ends_every_process_is_lost_with_a_reason(store, tmp_path, monkeypatch):
-    monkeypatch.setattr(pool, "_serve", _ends_at_once)
-    folder = make_class(tmp_path / "class", ["ann"])
+def test_an_answer_that_ends_every_process_is_its_own_loss(store, tmp_path, monkeypatch):
+    monkeypatch.setattr(pool, "_serve", _ends_with_bob)
+    monkeypatch.setattr(pool, "TRIES", 1)
+    folder = make_class(tmp_path / "class", ["ann", "bob"])
     _, (lost,) = grade_folder(folder, store, LocalPool(1))
-    assert "ended in the middle, 3 times" in lost.lost
-    (entry,) = [e for row in gradebook(store, folder).rows for e in row.entries if e.exercise_id == "selftest.map"]
-    assert (entry.verdict, entry.score) == ("lost", 0.0)
+    assert "ended in the middle" in lost.lost
+    entries = [(row.student, entry) for row in gradebook(store, folder).rows for entry in row.entries]
+    found = {student: entry for student, entry in entries if entry.report}
+    assert (found["ann"].verdict, found["bob"].verdict, found["bob"].score) == ("pass", "internal_error", 0.0)
+
+
+def _ends_with_bob(pipe):
+    while not (task := pipe.recv()).label.startswith("bob"):
+        pipe.send(("done", do(task)))
+
+
+def test_a_machine_that_ends_every_process_stops_the_run_and_no_verdict_is_kept(store, tmp_path, monkeypatch):
+    monkeypatch.setattr(pool, "_serve", _ends_at_once)
+    monkeypatch.setattr(pool, "TRIES", 2)
+    folder = make_class(tmp_path / "class", ["ann", "bob"])
+    with pytest.raises(GradingStopped, match="ended in the middle, 2 times"):
+        grade_folder(folder, store, LocalPool(2))
+    assert not store.attempts() and not store.final_keys()
+    assert not [child for child in multiprocessing.active_children() if child.name == "grading"]
 
 
 def _ends_at_once(pipe):
     pipe.recv()
+
+
+def test_a_machine_that_can_start_no_process_stops_the_run(store, tmp_path, monkeypatch):
+    def refused():
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(pool, "_new_process", refused)
+    with pytest.raises(GradingStopped, match="Resource temporarily unavailable"):
+        grade_folder(make_class(tmp_path / "class", ["ann"]), store, LocalPool(2))
+    assert not store.attempts()
 
 
 def test_leaving_early_ends_the_processes(store, tmp_path):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from grader.batch.work import GradingStopped, Outcome
 from grader.exporters import export
 from grader.stores import open_store
 from tests.grader.batch.classes import WHEN, make_class, notebook, write
@@ -16,6 +17,18 @@ from tests.grader.batch.grading import grade_folder, gradebook
 
 ROOT = Path(__file__).resolve().parents[3]
 DAY = 86_400
+DOT_TOO = """    return
+
+
+@app.cell
+def _():
+    # exercise: selftest.dot
+    dot_src = r\"\"\"
+    if (i < n) y[i] = x[i] * x[i] + 1.0f;
+    \"\"\"
+    dot_launch = {"grid": 1, "block": 256}
+    return
+"""
 
 
 @pytest.fixture
@@ -88,14 +101,86 @@ def test_a_file_that_is_no_notebook_says_so_in_every_exercise(store, folder):
     assert (entry.verdict, entry.score) == ("missing", 0.0) and "not readable as JSON" in entry.message
 
 
-def test_a_lost_worker_earns_nothing_and_is_tried_again(store, folder):
-    _, lost = grade_folder(folder, store, FakeRunner(lose=["ann: selftest.py"]))
-    assert [outcome.task.label for outcome in lost] == ["ann: selftest.py"]
+def test_an_answer_that_ends_whatever_grades_it_earns_nothing_and_is_tried_again(store, folder):
+    runner = FakeRunner(lose=["ann: selftest.py"])
+    _, lost = grade_folder(folder, store, runner)
+    assert [outcome.task.label for outcome in lost] == ["ann: selftest.py"] and runner.controls == 2
     entry = entries(store, folder)["ann"]
-    assert (entry.verdict, entry.score, entry.is_passed) == ("lost", 0.0, False)
-    assert "ended in the middle" in entry.message
+    assert (entry.verdict, entry.score, entry.is_passed) == ("internal_error", 0.0, False)
+    assert "ended in the middle" in entry.message and entry.digest
     grade_folder(folder, store)
     assert entries(store, folder)["ann"].is_passed
+    assert len([result for result in store.results() if result.key]) == 3
+
+
+def renewed(monkeypatch):
+    """A newer release of the course, by which every verdict has to be reached again."""
+    newer = {"warpwise": "next", "nvrtc": "13.0"}
+    monkeypatch.setattr("grader.batch.course.versions", lambda: newer)
+    monkeypatch.setattr("tests.grader.batch.fake_runner.versions", lambda: newer)
+
+
+@pytest.mark.parametrize("lose", [["ann: selftest.py"], ["ann: selftest.py", "bob: selftest.py", "cy: selftest.py"]])
+def test_a_machine_that_fails_changes_nobodys_verdict(store, folder, monkeypatch, lose):
+    grade_folder(folder, store)
+    before, attempts = entries(store, folder), len(store.attempts())
+    renewed(monkeypatch)
+    with pytest.raises(GradingStopped, match="also with a right answer of our own"):
+        grade_folder(folder, store, FakeRunner(lose=[*lose, "control"]))
+    assert entries(store, folder) == before and len(store.attempts()) == attempts
+    plan, lost = grade_folder(folder, store)
+    assert not lost and len(plan.works) == 3
+    assert {entry.report["versions"]["warpwise"] for entry in entries(store, folder).values()} == {"next"}
+
+
+def test_a_hand_in_that_was_not_graded_yet_says_so_and_the_earlier_one_counts(store, folder):
+    grade_folder(folder, store)
+    write(folder / "ann" / "selftest.py", notebook("wrong", "ann again"), WHEN + 60)
+    write(folder / "dan" / "selftest.py", notebook("right", "dan"))
+    lose = ["ann: selftest.py", "dan: selftest.py", "control"]
+    with pytest.raises(GradingStopped):
+        grade_folder(folder, store, FakeRunner(lose=lose))
+    found = entries(store, folder)
+    assert found["ann"].is_passed
+    assert (found["dan"].verdict, found["dan"].score) == ("missing", 0.0) and "not graded yet" in found["dan"].message
+    grade_folder(folder, store)
+    assert (entries(store, folder)["ann"].verdict, entries(store, folder)["dan"].verdict) == ("wrong_answer", "pass")
+
+
+def test_a_worker_of_another_release_gives_no_verdict(store, folder, monkeypatch):
+    grade_folder(folder, store)
+    before = entries(store, folder)
+    monkeypatch.setattr("grader.batch.course.versions", lambda: {"warpwise": "next", "nvrtc": "13.0"})
+    with pytest.raises(GradingStopped, match="worker fake runs other versions"):
+        grade_folder(folder, store)
+    assert entries(store, folder) == before
+
+
+class LosesTogether(FakeRunner):
+    """Loses a whole hand-in with several answers, and then each of them that is named."""
+
+    def __init__(self, lose_exercise):
+        super().__init__()
+        self.lose_exercise = lose_exercise
+
+    def outcomes(self, tasks):
+        for task in tasks:
+            if task.label != "control" and self.lose_exercise in [answer.exercise_id for _, answer in task.answers]:
+                yield Outcome(task, lost="the grading process ended in the middle, 3 times")
+            else:
+                yield from super().outcomes([task])
+
+
+def test_an_answer_that_ends_its_worker_costs_the_others_of_its_notebook_nothing(store, tmp_path):
+    both = notebook("right", "ann").replace("    return\n", DOT_TOO, 1)
+    folder = tmp_path / "class"
+    write(folder / "ann" / "selftest.py", both)
+    _, (lost,) = grade_folder(folder, store, LosesTogether("selftest.dot"))
+    assert len(lost.reports) == 1
+    (row,) = gradebook(store, folder).rows
+    assert {entry.exercise_id: entry.verdict for entry in row.entries if entry.file and entry.report} == {
+        "selftest.map": "pass", "selftest.dot": "internal_error",
+    }  # fmt: skip
 
 
 def test_an_answer_that_cannot_be_read_is_zero_with_a_reason(store, folder):
