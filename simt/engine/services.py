@@ -5,16 +5,23 @@ from __future__ import annotations
 from simt.engine.findings import ASSERT, BARRIER_OPERANDS, GRID_SYNC, INIT_REGISTER, STACK, TRAP, ZERO_DIVISOR, record
 from simt.engine.native import native
 from simt.engine.records import Ptr, Record, i32, i64, u32, u64, void
-from simt.engine.state import LANES, LOCAL_WINDOW, MAX_BARRIERS, Barrier, CheckBit, Warp
+from simt.engine.segments import local_of
+from simt.engine.state import LANES, LOCAL_WINDOW, MAX_BARRIERS, SHARED_WINDOW, Barrier, CheckBit, Warp
 
-__all__ = ["SERVICES", "PrintRecord"]
+__all__ = ["A_STRING", "PRINT_BYTES", "PRINT_HEAD", "SERVICES", "PrintRecord"]
 
 PRINT_BYTES = 256  # argument bytes kept of one printf call; CUDA's own limit is 32 arguments
+PRINT_HEAD = 24  # bytes of a `PrintRecord`
+A_STRING = -1
 PRINT_FUEL = 256  # of one warp's printf: a flood ends at the budget while it is young, 25 million lines are no flood
 
 
 class PrintRecord(Record):
-    """One lane's printf: where its format and arguments stood, and a copy of the arguments."""
+    """One lane's printf: where its format stood, and a copy of its arguments behind it.
+
+    Or, with the thread `A_STRING`, a copy of a string that such a call names: `text` is its address, `block` the place of
+    the call's record. Strings that a block owns are gone or changed when the launch is over.
+    """
 
     block: i64
     thread: i32
@@ -96,6 +103,31 @@ def virtual_clock(warp: Ptr[Warp]) -> u64:
 
 
 @native
+def keep_string(warp: Ptr[Warp], lane: u32, call: i64, address: u64) -> void:
+    """Keeps up to `PRINT_BYTES` of what stands at an address of the lane's local or the block's shared memory, if it is one."""
+    launch = warp.block.launch
+    start = local_of(warp, lane)
+    offset = address - LOCAL_WINDOW
+    n_bytes = launch.local_bytes
+    if offset >= u64(n_bytes):
+        start = warp.block.shared
+        offset = address - SHARED_WINDOW
+        n_bytes = launch.shared_bytes
+        if offset >= u64(n_bytes):
+            return
+    size: i64 = PRINT_HEAD + PRINT_BYTES
+    place = atomic_add(addr(launch.printf_used), size)
+    if place + size > launch.printf_bytes:
+        return
+    kept = cast(Ptr[PrintRecord], launch.printf + place)
+    kept.block = call
+    kept.thread = A_STRING
+    kept.text = address
+    kept.n_bytes = i32(min(i64(PRINT_BYTES), n_bytes - i64(offset)))
+    memcpy(launch.printf + place + PRINT_HEAD, start + i64(offset), kept.n_bytes)
+
+
+@native
 def device_printf(warp: Ptr[Warp], lanes: u32, texts: Ptr[u64], values: Ptr[u64]) -> void:
     """Keeps each lane's format address and argument bytes; Python formats them after the launch.
 
@@ -105,7 +137,7 @@ def device_printf(warp: Ptr[Warp], lanes: u32, texts: Ptr[u64], values: Ptr[u64]
     warp.thread.fuel -= PRINT_FUEL
     if launch.printf_used > launch.printf_bytes:
         return
-    size: i64 = 24 + PRINT_BYTES
+    size: i64 = PRINT_HEAD + PRINT_BYTES
     for index in range(LANES):
         if (lanes >> u32(index)) & 1 == 0:
             continue
@@ -120,8 +152,11 @@ def device_printf(warp: Ptr[Warp], lanes: u32, texts: Ptr[u64], values: Ptr[u64]
         offset = values[index] - LOCAL_WINDOW
         if offset < u64(launch.local_bytes):
             kept.n_bytes = i32(min(i64(PRINT_BYTES), launch.local_bytes - i64(offset)))
-            lane = i64(warp.index) * 32 + i64(index)
-            memcpy(launch.printf + place + 24, warp.block.local + lane * launch.local_bytes + i64(offset), kept.n_bytes)
+            arguments = launch.printf + place + PRINT_HEAD
+            memcpy(arguments, local_of(warp, u32(index)) + i64(offset), kept.n_bytes)
+            for slot in range(kept.n_bytes // 8):
+                keep_string(warp, u32(index), place, cast(Ptr[u64], arguments)[slot])
+        keep_string(warp, u32(index), place, kept.text)
 
 
 @native

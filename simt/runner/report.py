@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from simt.counters import Counters
 from simt.diagnostics import Diagnostic, Severity, diagnose
-from simt.engine.services import PrintRecord
+from simt.engine.services import A_STRING, PRINT_BYTES, PRINT_HEAD, PrintRecord
 from simt.engine.state import Access as NativeAccess
 from simt.engine.state import Scope as NativeScope
 from simt.events import Access, MemoryRequest, Scope
@@ -81,13 +82,21 @@ def read_printed(raw: Raw) -> str:
     used = min(raw.launch.record.printf_used, raw.launch.record.printf_bytes)
     if not used:
         return ""
-    size = 24 + 256
+    calls: list[tuple[int, int, int, int, bytes]] = []
+    strings: dict[int, dict[int, str]] = {}
+    for start in range(0, used - PRINT_HEAD - PRINT_BYTES + 1, PRINT_HEAD + PRINT_BYTES):
+        body = start + PRINT_HEAD
+        record = _RECORD.from_buffer_copy(bytes(raw.launch.printf[start:body]))
+        data = bytes(raw.launch.printf[body : body + record.n_bytes])
+        if record.thread == A_STRING:
+            strings.setdefault(record.block, {})[record.text] = _until_zero(data)
+        else:
+            calls.append((record.block, record.thread, start, record.text, data))
     pieces = []
-    for start in range(0, used - size + 1, size):
-        record = _RECORD.from_buffer_copy(bytes(raw.launch.printf[start : start + 24]))
-        values = bytes(raw.launch.printf[start + 24 : start + 24 + record.n_bytes])
-        pieces.append((record.block, record.thread, start, _formatted(raw, record.text, values)))
-    text = "".join(piece[3] for piece in sorted(pieces))
+    for _, _, start, address, values in sorted(calls):
+        string = partial(_string, raw, strings.get(start, {}))
+        pieces.append(_formatted(string, string(address), values))
+    text = "".join(pieces)
     dropped = raw.launch.record.printf_used > raw.launch.record.printf_bytes
     if len(text) > MAX_PRINTED or dropped:
         return text[:MAX_PRINTED] + "\n[more output was dropped]\n"
@@ -99,11 +108,21 @@ def string_at(raw: Raw, address: int) -> str:
     for buffer in raw.memory.buffers:
         offset = address - buffer.base
         if 0 <= offset < buffer.data.size:
-            return bytes(buffer.data[offset : offset + 4096]).partition(b"\0")[0].decode("utf-8", "replace")
+            return _until_zero(bytes(buffer.data[offset : offset + 4096]))
     return ""
 
 
-def _formatted(raw: Raw, text: int, values: bytes) -> str:
+def _string(raw: Raw, kept: Mapping[int, str], address: int) -> str:
+    """The string at an address that a call named: as it was `kept` then, or of a buffer as it is now."""
+    return kept[address] if address in kept else string_at(raw, address)
+
+
+def _until_zero(data: bytes) -> str:
+    return data.partition(b"\0")[0].decode("utf-8", "replace")
+
+
+def _formatted(string: Callable[[int], str], text: str, values: bytes) -> str:
+    """A format with its values; `string` gives what stands at an address."""
     position = 0
 
     def take(size: int) -> bytes:
@@ -124,9 +143,9 @@ def _formatted(raw: Raw, text: int, values: bytes) -> str:
         form = "%" + match["flags"] + ("" if width is None else str(max(-MAX_WIDTH, min(width, MAX_WIDTH))))
         if precision is not None and precision >= 0:
             form += f".{min(precision, MAX_WIDTH)}"
-        return _one(raw, form, kind, match["length"] or "", take)
+        return _one(string, form, kind, match["length"] or "", take)
 
-    return _SPEC.sub(value, string_at(raw, text))
+    return _SPEC.sub(value, text)
 
 
 def _number(digits: str | None) -> int | None:
@@ -134,12 +153,12 @@ def _number(digits: str | None) -> int | None:
     return None if digits is None else int(digits[:9] or 0)
 
 
-def _one(raw: Raw, form: str, kind: str, length: str, take) -> str:
+def _one(string: Callable[[int], str], form: str, kind: str, length: str, take) -> str:
     if kind in "fFeEgGaA":
         number = struct.unpack("<d", take(8))[0]
         return (form + kind.replace("a", "e").replace("A", "E")) % number
     if kind == "s":
-        return (form + "s") % string_at(raw, struct.unpack("<Q", take(8))[0])
+        return (form + "s") % string(struct.unpack("<Q", take(8))[0])
     if kind == "p":
         return hex(struct.unpack("<Q", take(8))[0])
     if kind == "c":

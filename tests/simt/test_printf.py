@@ -41,3 +41,25 @@ def test_a_flood_keeps_its_head_and_ends_by_its_budget():
 def test_a_line_of_every_thread_is_no_flood():
     result = printed('printf("%d\\n", threadIdx.x);', 1024, warp_instructions=100_000)
     assert result.status is Status.OK and result.printed.split() == [str(i) for i in range(1024)]
+
+
+FILL = "for (int i = 0; i < 3; ++i) word[i] = 'a' + i + threadIdx.x; word[3] = 0;"
+CHANGE = "word[0] = y[threadIdx.x] + 'x';"
+OWN, SHARED = "char word[4];", "__shared__ char words[2][4]; char* word = words[threadIdx.x];"
+
+
+@pytest.mark.parametrize(
+    ("statement", "lines"),
+    [
+        (f'{OWN} {FILL} printf("%d %s\\n", 7, word);', ["7 abc", "7 bcd"]),
+        (f'{SHARED} {FILL} printf("%s!\\n", word);', ["abc!", "bcd!"]),
+        (f'{OWN} {FILL} printf(word); printf("\\n");', ["abc", "bcd"]),
+        (f'{OWN} {FILL} printf("%s\\n", word); {CHANGE} printf("%s\\n", word);', ["abc", "ybc", "bcd", "ycd"]),
+    ],
+)
+def test_a_string_is_printed_as_it_stood_in_memory_that_a_block_owns(statement, lines):
+    assert printed(statement, 2).printed.splitlines() == lines
+
+
+def test_a_string_outside_all_memory_is_empty():
+    assert printed('printf("<%s>", (const char*)0x20012345678ull); printf("<%s>", (const char*)8);').printed == "<><>"
