@@ -1,25 +1,38 @@
-"""The files in a folder or zip, zips inside zips included, as bytes; hostile archives end as a problem, not as a full disk."""
+"""The files in a folder or zip, zips inside zips included, as bytes; hostile ones end as a problem, not as a full memory.
+
+Of a file is kept what the caller asks for; every read has a bound that was known before it began.
+"""
 
 from __future__ import annotations
 
+import errno
 import io
 import lzma
 import os
 import stat
+import struct
 import unicodedata
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
+from typing import IO
 
-__all__ = ["MAX_FILE_BYTES", "Entry", "entries_of", "readable_name"]
+__all__ = ["Entry", "entries_of", "readable_name"]
 
-MAX_FILE_BYTES = 16 * 1024 * 1024  # of one file; the reader of notebooks takes less still
 MAX_ARCHIVE_BYTES = 4 * 1024 * 1024 * 1024  # of all files in one zip: a class of 1000 with 4 MB each
+MAX_KEPT_BYTES = 64 * 1024 * 1024  # of what is kept of one student's zip
+MAX_INNER_BYTES = 64 * 1024 * 1024  # of a zip inside a zip, which lies in memory while it is read
+MAX_TABLE_BYTES = 64 * 1024 * 1024  # of a zip's table of contents: 600,000 files, and Python keeps it in memory
 MAX_NESTING = 2  # a platform's zip of students' zips
+STEP_BYTES = 4096  # of one read: as many compressed bytes of bzip2 are at most 80 MB
 _LONG_AGO = datetime.fromtimestamp(0, UTC)  # of what tells no time: it never stands before another hand-in
+# What `zipfile` and its decompressors raise about damaged, encrypted or unknown data.
+_BROKEN = (
+    zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, RuntimeError, OSError, EOFError, ValueError, OverflowError,
+)  # fmt: skip
 _JUNK = {"__MACOSX", "__pycache__", "__marimo__", ".ipynb_checkpoints", ".git", ".DS_Store"}
 
 
@@ -33,16 +46,24 @@ class Entry:
     problem: str = ""
 
 
-def entries_of(root: Path) -> Iterator[Entry]:
+MostBytes = Callable[[PurePosixPath], int]
+
+
+def entries_of(root: Path, most_bytes: MostBytes) -> Iterator[Entry]:
     """Every file below `root` (a folder or a zip), sorted by path; links are named, never followed.
 
     What cannot be read is an entry with a problem.
+
+    Args:
+        root: a folder or a zip.
+        most_bytes: how many bytes of a file are worth keeping; 0 where its name is enough.
 
     Raises:
         OSError: `root` itself cannot be read.
     """
     if not root.is_dir():
-        yield from _members(PurePosixPath(), root.read_bytes(), _written(root), 1)
+        with _Archive(root) as file:
+            yield from _members(PurePosixPath(), file, _written(root), most_bytes, 1, True)
         return
     os.listdir(root)
     shut: list[OSError] = []
@@ -53,7 +74,7 @@ def entries_of(root: Path) -> Iterator[Entry]:
     for path in sorted(found):
         inside = _inside(path, root)
         if not _JUNK & set(inside.parts):
-            yield from _file(inside, path)
+            yield from _file(inside, path, most_bytes)
     for error in sorted(shut, key=lambda error: str(error.filename)):
         inside = _inside(Path(error.filename), root)
         if not _JUNK & set(inside.parts):
@@ -75,69 +96,123 @@ def readable_name(name: str) -> str:
     )
 
 
-def _file(inside: PurePosixPath, path: Path) -> Iterator[Entry]:
-    is_zip = path.suffix.lower() == ".zip"
+def _file(inside: PurePosixPath, path: Path, most_bytes: MostBytes) -> Iterator[Entry]:
     try:
-        status = path.lstat()
-        size, is_file = status.st_size, stat.S_ISREG(status.st_mode)
-        data = path.read_bytes() if is_file and (is_zip or size <= MAX_FILE_BYTES) else b""
+        mode = path.lstat().st_mode
+        if stat.S_ISLNK(mode):
+            yield Entry(inside, b"", _LONG_AGO, "a link; links are not followed")
+        elif not stat.S_ISREG(mode):
+            yield Entry(inside, b"", _LONG_AGO, "a pipe, a socket or a device, and no file")
+        else:
+            with _Archive(os.open(path, _READING)) as file:
+                yield from _opened(inside, file, most_bytes)
     except OSError as error:
         yield Entry(inside, b"", _LONG_AGO, f"cannot be read: {error.strerror}")
-        return
-    if stat.S_ISLNK(status.st_mode):
-        yield Entry(inside, b"", _LONG_AGO, "a link; links are not followed")
-    elif is_file and is_zip:
-        yield from _members(inside.with_suffix(""), data, _written(path), 1)
-    elif is_file:
-        yield Entry(inside, data, _written(path), _too_large(size) if size > MAX_FILE_BYTES else "")
+
+
+def _opened(inside: PurePosixPath, file: _Archive, most_bytes: MostBytes) -> Iterator[Entry]:
+    status = os.fstat(file.fileno())
+    when = datetime.fromtimestamp(int(status.st_mtime), UTC)
+    if inside.suffix.lower() == ".zip":
+        yield from _members(inside.with_suffix(""), file, when, most_bytes, 1, False)
+    else:
+        yield _read(inside, file, when, status.st_size, most_bytes(inside))
+
+
+def _read(path: PurePosixPath, stream: IO[bytes], when: datetime, size: int, most: int) -> Entry:
+    """The entry of a file that is said to be `size` bytes long and may have changed since."""
+    data = _first(stream, most + 1) if most and size <= most else b""
+    size = max(size, len(data))
+    if most and size > most:
+        problem = (
+            f"{size} bytes long, more than the {most} that are read; clear the notebook's outputs and save it again"
+        )
+        return Entry(path, b"", when, problem)
+    return Entry(path, data, when)
+
+
+def _first(stream: IO[bytes], most: int) -> bytes:
+    """At most the first `most` bytes, in small steps: what a step makes `zipfile` unpack has no other bound."""
+    parts = []
+    while most > 0 and (part := stream.read(min(most, STEP_BYTES))):
+        parts.append(part)
+        most -= len(part)
+    return b"".join(parts)
+
+
+# A file that became a link or a pipe after it was listed is neither followed nor waited for.
+_READING = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+
+
+class _Archive(io.FileIO):
+    """A file that refuses the one long read that `zipfile` makes: that of a table of contents as long as the zip says."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """As of any file."""
+        if size is not None and size > MAX_TABLE_BYTES:
+            raise zipfile.BadZipFile(f"a table of contents of {size} bytes, more than {MAX_TABLE_BYTES}")
+        return super().read(-1 if size is None else size) or b""
 
 
 def _written(path: Path) -> datetime:
     return datetime.fromtimestamp(int(path.stat().st_mtime), UTC)
 
 
-def _too_large(size: int) -> str:
-    return f"{size} bytes long, more than the {MAX_FILE_BYTES} that are kept"
+def _members(
+    inside: PurePosixPath, source: IO[bytes], when: datetime, most_bytes: MostBytes, depth: int, is_class: bool
+) -> Iterator[Entry]:
+    """The files of a zip that lies at `inside`; a zip that cannot be read is one entry with a problem.
 
-
-def _members(inside: PurePosixPath, data: bytes, when: datetime, depth: int) -> Iterator[Entry]:
-    """The files of a zip that lies at `inside`; a zip that cannot be read is one entry with a problem."""
+    `zipfile` gives no more of a file than the table of contents says, so that sums over the table are bounds.
+    """
     try:
-        archive = zipfile.ZipFile(io.BytesIO(data))
-        members = sorted((info for info in archive.infolist() if not info.is_dir()), key=lambda info: info.filename)
-        total = sum(info.file_size for info in members)
-    except (zipfile.BadZipFile, ValueError, OSError, EOFError) as error:
-        yield Entry(inside.with_suffix(".zip"), b"", when, f"no zip that can be read: {error}")
+        archive = zipfile.ZipFile(source)
+        members = [(info, _member_path(inside, info)) for info in archive.infolist() if not info.is_dir()]
+    except _BROKEN as error:
+        yield _refused(inside, when, f"no zip that can be read: {error}")
         return
-    if total > MAX_ARCHIVE_BYTES:
-        yield Entry(inside.with_suffix(".zip"), b"", when, f"a zip of {total} bytes, more than {MAX_ARCHIVE_BYTES}")
+    total = sum(info.file_size for info, _ in members)
+    kept = sum(min(info.file_size, most_bytes(path)) for info, path in members)
+    if total > MAX_ARCHIVE_BYTES or (kept > MAX_KEPT_BYTES and not is_class):
+        size, most = (total, MAX_ARCHIVE_BYTES) if total > MAX_ARCHIVE_BYTES else (kept, MAX_KEPT_BYTES)
+        yield _refused(inside, when, f"a zip of {size} bytes, more than {most}")
         return
-    for info in members:
-        # Never unpacked to disk, so that `..` in a name leads nowhere; it is dropped to keep paths readable.
-        names = PurePosixPath(info.filename.replace("\\", "/")).parts
-        parts = [readable_name(part) for part in names if part not in ("..", "/")]
-        if parts and not _JUNK & set(parts):
-            yield from _member(archive, info, inside.joinpath(*parts), depth)
+    for info, path in sorted(members, key=lambda one: one[0].filename):
+        if path != inside and not _JUNK & set(path.parts):
+            yield from _member(archive, info, path, most_bytes, depth)
 
 
-def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: PurePosixPath, depth: int) -> Iterator[Entry]:
+def _refused(inside: PurePosixPath, when: datetime, problem: str) -> Entry:
+    """The zip as one entry with a problem; nobody's where it is the whole class."""
+    if not inside.parts:
+        raise OSError(errno.EINVAL, problem)
+    return Entry(inside.with_suffix(".zip"), b"", when, problem)
+
+
+def _member_path(inside: PurePosixPath, info: zipfile.ZipInfo) -> PurePosixPath:
+    """Where a member lies. It is never unpacked to disk, so `..` leads nowhere; it is dropped to keep paths readable."""
+    names = PurePosixPath(info.filename.replace("\\", "/")).parts
+    return inside.joinpath(*(readable_name(part) for part in names if part not in ("..", "/")))
+
+
+def _member(
+    archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: PurePosixPath, most_bytes: MostBytes, depth: int
+) -> Iterator[Entry]:
     when = _zipped(info)
-    nested = path.suffix.lower() == ".zip"
-    if info.file_size > MAX_FILE_BYTES and not nested:
-        yield Entry(path, b"", when, _too_large(info.file_size))
-        return
     try:
-        with archive.open(info) as stream:
-            data = stream.read((MAX_ARCHIVE_BYTES if nested else MAX_FILE_BYTES) + 1)
-    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, RuntimeError, OSError, EOFError, ValueError) as error:
+        if path.suffix.lower() != ".zip":
+            with archive.open(info) as stream:
+                yield _read(path, stream, when, info.file_size, most_bytes(path))
+        elif depth >= MAX_NESTING:
+            yield Entry(path, b"", when, f"a zip inside {depth} others; hand in the notebook itself")
+        elif info.file_size > MAX_INNER_BYTES:
+            yield Entry(path, b"", when, f"a zip of {info.file_size} bytes inside another, more than {MAX_INNER_BYTES}")
+        else:
+            with archive.open(info) as stream:
+                data = _first(stream, MAX_INNER_BYTES)
+            yield from _members(path.with_suffix(""), io.BytesIO(data), when, most_bytes, depth + 1, False)
+    except _BROKEN as error:
         yield Entry(path, b"", when, f"cannot be read from its zip: {error}")
-        return
-    if not nested:
-        yield Entry(path, data, when)
-    elif depth >= MAX_NESTING:
-        yield Entry(path, b"", when, f"a zip inside {depth} others; hand in the notebook itself")
-    else:
-        yield from _members(path.with_suffix(""), data, when, depth + 1)
 
 
 def _zipped(info: zipfile.ZipInfo) -> datetime:

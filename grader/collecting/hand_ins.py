@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import groupby
 from pathlib import Path, PurePosixPath
 
 from grader.collecting.entries import Entry, entries_of, readable_name
@@ -21,10 +22,14 @@ from grader.collecting.layouts import (
     told_apart,
     written_time,
 )
+from grader.notebook import MAX_NOTEBOOK_BYTES
 
 __all__ = ["Collected", "CollectingProblem", "HandIn", "Student", "collect"]
 
 NOTEBOOKS = (".py", ".ipynb")
+MOST_HAND_INS = 500  # of one student: two years of a course with every attempt kept; each one takes time to judge
+MOST_LIST_BYTES = 16 * 1024 * 1024  # of Gradescope's list, which holds earlier results too
+MOST_TIME_BYTES = 1024  # of a file with one time in it
 
 
 class CollectingProblem(ValueError):
@@ -100,7 +105,7 @@ def collect(root: Path, lessons: Sequence[str] = (), skipped: Sequence[Path] = (
     if not os.path.isdir(root) and root.suffix.lower() != ".zip":
         raise CollectingProblem(f"{root} is neither a folder nor a zip")
     try:
-        entries = [entry for entry in entries_of(root) if not _is_skipped(entry, root, skipped)]
+        entries = [entry for entry in entries_of(root, _most_bytes) if not _is_skipped(entry, root, skipped)]
     except OSError as error:
         raise CollectingProblem(f"{root} cannot be read: {error.strerror}") from error
     if root.suffix.lower() == ".zip":
@@ -123,9 +128,18 @@ def _empty_folders(root: Path) -> list[str]:
     return [readable_name(path.name) for path in folders if not any(files for _, _, files in os.walk(path))]
 
 
+def _most_bytes(path: PurePosixPath) -> int:
+    """How many bytes of a file are kept; 0 of one that only its name is needed of."""
+    if path.suffix.lower() in NOTEBOOKS:
+        return MAX_NOTEBOOK_BYTES
+    return {METADATA: MOST_LIST_BYTES, TIMESTAMP: MOST_TIME_BYTES}.get(path.name, 0)
+
+
 def _is_skipped(entry: Entry, root: Path, skipped: Sequence[Path]) -> bool:
-    path = (root / entry.path).resolve() if root.is_dir() else None
-    return path is not None and any(path == other or other in path.parents for other in skipped)
+    if not skipped or not root.is_dir():
+        return False
+    path = Path(os.path.realpath(root / entry.path))
+    return any(path == other or other in path.parents for other in skipped)
 
 
 def _without_wrapper(entries: list[Entry]) -> list[Entry]:
@@ -144,10 +158,10 @@ def _without_wrapper(entries: list[Entry]) -> list[Entry]:
 
 
 def _sort_out(entries: list[Entry], lessons: Sequence[str], alone: str) -> Collected:
-    people = submitters(entries)
+    is_plain = _is_plain(entries)
+    people = submitters([entry for entry in entries if _is_platforms_list(entry, is_plain)])
     times = {entry.path.parent: written_time(entry.data.decode("utf-8", "replace"))
              for entry in entries if entry.path.name == TIMESTAMP}  # fmt: skip
-    is_plain = _is_plain(entries)
     owned = [
         (entry, *_owner(entry, people, lessons, alone, is_plain))
         for entry in entries
@@ -177,6 +191,7 @@ def _sort_out(entries: list[Entry], lessons: Sequence[str], alone: str) -> Colle
             others.setdefault(student, []).append(entry.path.name)
     _add_teams(people, students)
     hand_ins.sort(key=lambda one: (one.student, one.received, one.place))
+    hand_ins = _newest(hand_ins)
     return Collected(students, tuple(hand_ins), _without(others, students, {one.student for one in hand_ins}))
 
 
@@ -188,6 +203,28 @@ def _without(others: Mapping[str, list[str]], students: Mapping[str, Student], h
         for student, names in others.items()
         if student not in handed_in and students[student].team not in teams
     }
+
+
+def _newest(hand_ins: Sequence[HandIn]) -> list[HandIn]:
+    """The hand-ins without what a student handed in beyond the newest that are read; the first of those left out says so.
+
+    Args:
+        hand_ins: sorted by student and time.
+    """
+    kept: list[HandIn] = []
+    for student, group in groupby(hand_ins, key=lambda one: one.student):
+        of_student = list(group)
+        if (n_left_out := len(of_student) - MOST_HAND_INS) > 0:
+            problem = f"{len(of_student)} notebooks of {student}, more than the {MOST_HAND_INS} newest that are read"
+            kept.append(replace(of_student[n_left_out - 1], data=b"", problem=problem))
+        kept += of_student[max(0, n_left_out) :]
+    return kept
+
+
+def _is_platforms_list(entry: Entry, is_plain: bool) -> bool:
+    """Gradescope's list of its submissions, and no file of that name that a student handed in."""
+    is_inside = len(entry.path.parts) > 1
+    return entry.path.name == METADATA and not (is_inside and (is_plain or is_named(entry.path)))
 
 
 def _plain_name(file: str) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
 
-from grader.collecting.entries import Entry
+from grader.collecting.entries import Entry, readable_name
 
 __all__ = ["Owner", "is_named", "owner_of", "submitters", "told_apart", "written_time"]
 
@@ -131,47 +131,60 @@ def written_time(text: str) -> datetime | None:
     plain, _, zone = text.strip().rpartition(" ")
     try:
         parsed = datetime.fromisoformat(plain if plain and ":" in plain else text.strip())
-    except ValueError:
+        if parsed.tzinfo is not None:
+            return parsed.astimezone(UTC)
+    except (ValueError, OverflowError):
         return None
-    if parsed.tzinfo is not None:
-        return parsed.astimezone(UTC)
     try:
         return parsed.replace(tzinfo=ZoneInfo(zone) if ":" in plain and zone else UTC).astimezone(UTC)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
+    except (ZoneInfoNotFoundError, ValueError, OverflowError, OSError):
         return parsed.replace(tzinfo=UTC)
 
 
-def submitters(entries: Sequence[Entry]) -> Mapping[str, tuple[tuple[Owner, ...], datetime | None]]:
-    """From Gradescope's metadata: submission → (everyone it belongs to, when it was made)."""
-    import yaml
+def submitters(lists: Sequence[Entry]) -> Mapping[str, tuple[tuple[Owner, ...], datetime | None]]:
+    """From Gradescope's metadata: submission → (everyone it belongs to, when it was made).
 
+    Args:
+        lists: files with that name; one inside another's folder is a student's own and says nothing.
+    """
     found: dict[str, tuple[tuple[Owner, ...], datetime | None]] = {}
-    lists = [entry for entry in entries if entry.path.name == METADATA]
     for entry in lists:
         if any(other.path.parent in entry.path.parent.parents for other in lists):
-            continue  # inside a submission: a student's own
-        try:
-            plain = yaml.safe_load(entry.data)
-        except (yaml.YAMLError, UnicodeDecodeError, RecursionError):
             continue
+        plain = _yaml(entry.data)
         for submission, facts in plain.items() if isinstance(plain, dict) else ():
             if isinstance(facts, dict):
                 found[str(submission)] = (_people(facts), _created(facts.get(":created_at")))
     return found
 
 
+def _yaml(data: bytes) -> object:
+    """What the YAML says; None where it is none, or holds a date or a number that there is not."""
+    import yaml
+
+    try:
+        return yaml.safe_load(data)
+    except (yaml.YAMLError, ValueError, OverflowError, RecursionError):
+        return None
+
+
 def _people(facts: Mapping) -> tuple[Owner, ...]:
-    rows = [row for row in facts.get(":submitters") or () if isinstance(row, dict)]
+    rows = facts.get(":submitters")
     owners = []
-    for row in rows:
-        name, email = str(row.get(":name") or ""), str(row.get(":email") or "")
-        student = str(row.get(":sid") or email or name)
-        if student:
-            owners.append(Owner(student, "", name, email))
+    for row in rows if isinstance(rows, list) else ():
+        if isinstance(row, dict):
+            name, email = _word(row.get(":name")), _word(row.get(":email"))
+            if student := _word(row.get(":sid")) or email or name:
+                owners.append(Owner(student, "", name, email))
     return tuple(owners)
+
+
+def _word(value: object) -> str:
+    """A name or a number as text that can be kept and shown; "" for nothing and for what is made of parts."""
+    return readable_name(str(value).encode("utf-8", "replace").decode()) if isinstance(value, (str, int)) else ""
 
 
 def _created(value: object) -> datetime | None:
     if isinstance(value, datetime):
-        return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
-    return written_time(str(value)) if value else None
+        return written_time(value.isoformat())
+    return written_time(value) if isinstance(value, str) else None

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from grader.collecting import CollectingProblem, collect, entries
+from grader.collecting import CollectingProblem, collect, entries, hand_ins
 
 LESSONS = ("01_thread_mapping", "04_tiling")
 TEXT = "import marimo\n"
@@ -176,7 +176,7 @@ def test_a_broken_zip_costs_only_its_owner(tmp_path):
 
 
 def test_a_file_that_is_too_large_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(entries, "MAX_FILE_BYTES", 4)
+    monkeypatch.setattr(hand_ins, "MAX_NOTEBOOK_BYTES", 4)
     (one,) = collect(tree(tmp_path / "class", "ann/a.py"), LESSONS).hand_ins
     assert "more than the 4" in one.problem and one.data == b""
 

@@ -101,7 +101,7 @@ def test_every_name_is_text_that_can_be_kept_and_shown(tmp_path, name, shown):
 
 def test_what_cannot_be_read_costs_only_its_owner(tmp_path, monkeypatch):
     folder = tree(tmp_path / "class", f"ann/{FILE}", f"bob/{FILE}", f"cy/{FILE}")
-    walk, read = os.walk, entries_module.Path.read_bytes
+    walk, status = os.walk, entries_module.Path.lstat
 
     def shut_walk(top, onerror=lambda error: None):
         for where, folders, files in walk(top):
@@ -113,10 +113,10 @@ def test_what_cannot_be_read_costs_only_its_owner(tmp_path, monkeypatch):
     def shut_file(path):
         if path.parent.name == "ann":
             raise PermissionError(13, "Permission denied", str(path))
-        return read(path)
+        return status(path)
 
     monkeypatch.setattr(entries_module.os, "walk", shut_walk)
-    monkeypatch.setattr(entries_module.Path, "read_bytes", shut_file)
+    monkeypatch.setattr(entries_module.Path, "lstat", shut_file)
     found = {one.student: one.problem for one in collect(folder, LESSONS).hand_ins}
     assert found == {
         "ann": "cannot be read: Permission denied", "bob": "", "cy": "a folder that cannot be read: Permission denied",
