@@ -48,8 +48,9 @@ def _(mo):
     ## Play: how often is a number loaded?
 
     This is *your* stencil from further down, run on a small plane. Each square is an element of `plane`, and its colour
-    and number say how many times a thread loaded it from global memory. Without a tile most points are loaded five
-    times. With one they are loaded once, but for those along the seams: a tile's edge is its neighbour's *halo*.
+    says how many times a thread loaded it from global memory; point at it for the number. Without a tile most points
+    are loaded five times. With one they are loaded once, but for those along the seams: a tile's edge is its
+    neighbour's *halo*.
     """)
     return
 

@@ -65,7 +65,8 @@ def access_map(
     chart = alt.layer(squares, counted).properties(
         width=max(160, min(620, 20 * span)), height=alt.Step(20), title=title or "Sectors touched"
     )
-    return finish(chart, dark)
+    says = "; ".join(f"{total['request']}: {total['says']}" for total in _totals(drawn)) or "no request"
+    return finish(chart, says, dark)
 
 
 def sectors_of(request: MemoryRequest) -> dict[int, dict[int, int]]:

@@ -60,7 +60,8 @@ def counters_by_line(
     chart = alt.layer(bars, labels).properties(
         width=260, height=alt.Step(19), title=title or f"{counter.replace('_', ' ').capitalize()} by line"
     )
-    return finish(chart, dark)
+    says = "; ".join(f"line {line} {value:,g}" for line, value in sorted(values.items()) if value) or "nothing counted"
+    return finish(chart, says, dark)
 
 
 def _label_width(records: list[dict[str, object]]) -> int:

@@ -65,7 +65,9 @@ def error_map(
     heading = alt.TitleParams(
         title or "Where the result is wrong", subtitle=f"{wrong} of {kinds.size} elements wrong{cut}"
     )
-    return finish(alt.layer(*layers).properties(width=alt.Step(side), height=alt.Step(side), title=heading), dark)
+    counts = ", ".join(f"{int(np.count_nonzero(kinds == kind))} {kind}" for kind in _COLOURS if (kinds == kind).any())
+    chart = alt.layer(*layers).properties(width=alt.Step(side), height=alt.Step(side), title=heading)
+    return finish(chart, f"of {kinds.size} elements {counts}", dark)
 
 
 def _cell(row: int, column: int, kinds: np.ndarray, got: np.ndarray, want: np.ndarray) -> dict[str, Any]:

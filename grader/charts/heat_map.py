@@ -53,4 +53,6 @@ def heat_map(
         ink = alt.condition(f"datum['{unit}'] > {top * 0.55}", alt.value("#FFFFFF"), alt.value("#111418"))
         layers.append(base.mark_text(fontSize=10).encode(text=alt.Text(f"{unit}:Q", format="~g"), color=ink))
     chart = alt.layer(*layers).properties(width=alt.Step(side), height=alt.Step(side), title=title or unit.capitalize())
-    return finish(chart, dark)
+    low, high = (f"{float(amount):g}" for amount in (amounts.min(initial=top), amounts.max(initial=0.0)))
+    shape, mean = " × ".join(map(str, amounts.shape)), f"{float(amounts.mean()):.3g}"
+    return finish(chart, f"{shape} elements, {low} to {high} {unit} each, {mean} on average", dark)

@@ -50,7 +50,7 @@ def speedup(timings: Sequence[tuple[str, Timing]], title: str = "", dark: bool |
     chart = alt.layer(bars, whiskers, labels).properties(
         width=420, height=alt.Step(32), title=alt.TitleParams(title or "Speed-up", subtitle=devices)
     )
-    return finish(chart, dark)
+    return finish(chart, "; ".join(f"{record['version']} {record['says']}" for record in records), dark)
 
 
 def _baseline(timings: Sequence[tuple[str, Timing]]) -> dict[str, object]:

@@ -5,7 +5,7 @@ Altair's own output for Jupyter is a script that loads Vega from the internet.
 
 from __future__ import annotations
 
-import re
+from html import escape
 from importlib.util import find_spec
 
 __all__ = ["draw_still"]
@@ -42,7 +42,9 @@ def _drawn(specification: dict, **_: object) -> dict[str, str]:
     config = {**specification.get("config", {}), "font": _FONT, "padding": _ROOM}
     drawing = vl_convert.vegalite_to_svg({**specification, "config": config}, config=_WORDS)
     # Shrunk to a narrow page; where a page's font is wider than the measured one, its words reach over the edge.
-    drawing = re.sub(r"^<svg ", '<svg style="max-width:100%;height:auto;overflow:visible" ', drawing)
+    label = escape(specification.get("description") or _title(specification))
+    opening = f'<svg role="img" aria-label="{label}" style="max-width:100%;height:auto;overflow:visible" '
+    drawing = drawing.replace("<svg ", opening, 1)
     return {"text/html": f'<div class="ww-still">{drawing}</div>', "text/plain": _title(specification)}
 
 

@@ -47,10 +47,18 @@ def _finite(value: object) -> object:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def finish(chart: Any, dark: bool | None = None) -> altair.TopLevelMixin:
-    """The chart on a clear ground with quiet axes; `dark` fixes the colour of its text, None leaves it to the page."""
+def finish(chart: Any, says: str, dark: bool | None = None) -> altair.TopLevelMixin:
+    """The chart on a clear ground with quiet axes.
+
+    Args:
+        chart: with its title.
+        says: what a picture's reader sees at first sight, for who hears the page.
+        dark: fixes the colour of its text, None leaves it to the page.
+    """
+    title = getattr(chart.title, "text", chart.title)
     chart = (
-        chart.configure(background="transparent", font=_FONT)
+        chart.properties(description=f"{title}: {says}")
+        .configure(background="transparent", font=_FONT)
         .configure_view(stroke=None)
         .configure_axis(grid=False, domain=False, tickSize=3, labelFontSize=11, labelSeparation=4, titleFontSize=12,
                         titleFontWeight="normal")

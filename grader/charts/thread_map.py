@@ -57,12 +57,12 @@ def thread_map(
         shape="cross", angle=45, filled=True, color=RED, size=60, opacity=1
     )
     note = f"the first {grid.shape[0]} rows, {grid.shape[1]} columns" if cut else ""
-    return finish(
-        alt.layer(squares, crosses).properties(
-            width=alt.Step(18), height=alt.Step(18), title=_title(title or "Who wrote each element", note)
-        ),
-        dark,
+    chart = alt.layer(squares, crosses).properties(
+        width=alt.Step(18), height=alt.Step(18), title=_title(title or "Who wrote each element", note)
     )
+    nobody = sum(cell["block"] == "nobody" for cell in cells)
+    by = f"block{'s' if len(blocks) > 1 else ''} {', '.join(blocks)}" if blocks else "no block"
+    return finish(chart, f"{len(cells) - nobody} elements written by {by}; {nobody} by nobody", dark)
 
 
 _PADDING = -2

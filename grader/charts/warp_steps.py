@@ -68,7 +68,8 @@ def warp_steps(
         )
     )  # fmt: skip
     title_of = _title(trace, title, len(found))
-    return finish(alt.layer(chart).properties(width=alt.Step(16), height=alt.Step(18), title=title_of), dark)
+    says = "; ".join(f"line {part.line} by {part.active.bit_count()} lanes" for part in found[:_MOST_ROWS])
+    return finish(alt.layer(chart).properties(width=alt.Step(16), height=alt.Step(18), title=title_of), says, dark)
 
 
 def _cells(trace: WarpTrace, row: int, part: Stretch, text: list[str], variable: str | None) -> Iterator[dict[str, Any]]:

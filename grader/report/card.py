@@ -188,7 +188,7 @@ def _goal(goal: GoalResult, report: Report, said: str) -> str:
     words = [_prose(goal.why)] if goal.why else []
     if goal.state is GoalState.MISSED and goal.question and goal.question != said:
         words.append(f"<em>{_prose(goal.question)}</em>")
-    explain = f'<p class="ww-why">{" ".join(words)}</p>' if words else ""
+    explain = f'<p class="ww-why">{". ".join(words)}</p>' if words else ""
     return (
         f'<li class="ww-goal ww-goal-{goal.state}" data-goal="{escape(goal.metric)}" data-state="{goal.state}">'
         f'<span class="ww-goal-sign" aria-hidden="true">{sign}</span><div><p><span class="ww-sr">{state}: </span>'

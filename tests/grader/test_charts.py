@@ -48,7 +48,21 @@ def made(name, dark=None):
     return getattr(charts, name)(*arguments[name], dark=dark)
 
 
+SAYS = {
+    "access_map": "2. load line 4, block (0,0,0) warp 1: 32 sectors",
+    "counters_by_line": "Global load sectors by line: line 2 40",
+    "error_map": "of 24 elements 21 right, 1 too large, 1 too small, 1 not a number",
+    "heat_map": "Loads: 3 × 4 elements, 0 to 11 loads each, 5.5 on average",
+    "speedup": "tiled 2.40x measured",
+    "thread_map": "6 elements written by blocks 0, 1; 1 by nobody",
+    "warp_steps": "line 2 by 32 lanes; line 3 by 4 lanes",
+}
 NAMES = [chart.__name__ for chart in charts.CHARTS]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_chart_says_in_words_what_it_shows(name):
+    assert SAYS[name] in made(name).to_dict()["description"]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,12 +1,13 @@
 """Charts in a Jupyter notebook: drawings that need no network and take the page's colour."""
 
 import re
+from html import unescape
 
 import altair
 import pytest
 
 from grader.charts.still import draw_still
-from tests.grader.test_charts import NAMES, made
+from tests.grader.test_charts import NAMES, SAYS, made
 
 
 @pytest.fixture
@@ -26,6 +27,8 @@ def shown(chart):
 def test_chart_is_a_drawing_that_loads_nothing(still, name):
     html = shown(made(name))["text/html"]
     assert "<svg" in html and "<script" not in html
+    label = re.match(r'<div class="ww-still"><svg role="img" aria-label="([^"]+)"', html)
+    assert label and SAYS[name] in unescape(label[1])
     assert not re.search(r"https?://(?!www\.w3\.org/)", html)
 
 
