@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from grader.doctor import LIMITED, MISSING, OK, Finding
 from simt.sandbox import ChildDied, ChildTimeout, Layer, layers
+
+if TYPE_CHECKING:
+    from grader.worker.host import WorkerDevice
 
 __all__ = ["describe", "marked_down", "sandbox_finding"]
 
@@ -71,17 +75,16 @@ def describe(found: Sequence[Layer], holding: dict[str, Sequence[str]]) -> Findi
 
 def marked_down() -> Finding | None:
     """The finding on a GPU whose workers were lost and that is still not well; None where all is."""
-    from grader.worker.health import Guarded, Mark, mark_file
+    from grader.worker.health import marked
     from grader.worker.host import WorkerDevice
 
-    mark = mark_file("cuda")
-    if mark.read() == Mark():
+    if not marked("cuda"):
         return None
-    device = Guarded(WorkerDevice("cuda"), mark)
+    worker = WorkerDevice("cuda")
     try:
-        why = device.look_again()
+        why = _why_unwell(worker)
     finally:
-        device.close()
+        worker.close()
     if not why:
         return None
     return Finding(
@@ -92,3 +95,17 @@ def marked_down() -> Finding | None:
         "restart what uses the GPU, or the machine, and run python3 course.py doctor again",
         {"marked_down": True},
     )
+
+
+def _why_unwell(worker: WorkerDevice) -> str:
+    """What is wrong with the worker's GPU if it has a mark, "" where all is well; other GPUs' marks are left alone."""
+    from grader.devices.base import DeviceLost, DeviceMissing
+    from grader.worker.health import Guarded, called_alike, mark_file, marked
+
+    try:
+        own = mark_file("cuda", worker.uuid).path
+    except (DeviceLost, DeviceMissing) as error:
+        return str(error)
+    alike = {mark.path for mark in called_alike("cuda")}
+    marks = [mark for mark in marked("cuda") if mark.path in alike | {own}]
+    return next((why for mark in marks if (why := Guarded(worker, mark).look_again())), "")

@@ -24,12 +24,15 @@ from grader.timing.trace import Trace
 from simt.events import Argument, Budget, Direction, Status
 from simt.launch import Dim3, LaunchConfig
 
-__all__ = ["MOST_FAILURES", "WHICH_GPU", "Guarded", "Mark", "MarkFile", "mark_file", "probe"]
+__all__ = ["MOST_FAILURES", "WHICH_GPU", "Guarded", "Mark", "MarkFile", "called_alike", "mark_file", "marked", "probe"]
 
 MOST_FAILURES = 3
-# What tells one GPU of a host from another: CUDA's choice, of which a worker uses the first, and Slurm's own numbers, since
-# within a job's cgroup CUDA counts from 0 (slurm.conf, task/cgroup; sbatch, SLURM_JOB_GPUS).
-WHICH_GPU = ("CUDA_VISIBLE_DEVICES", "SLURM_STEP_GPUS", "SLURM_JOB_GPUS")
+# What a job calls its GPU: CUDA's choice, of which a worker uses the first, in what order CUDA counts, and Slurm's own
+# numbers, since within a job's cgroup CUDA counts from 0 (slurm.conf, task/cgroup; sbatch, SLURM_JOB_GPUS).
+WHICH_GPU = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "SLURM_STEP_GPUS", "SLURM_JOB_GPUS")
+MIG = (
+    "MIG-"  # begins the UUID by which CUDA_VISIBLE_DEVICES chooses a part of a GPU (MIG User Guide, Device Enumeration)
+)
 PROBE = """extern "C" __global__ void probe(const unsigned* x, unsigned* y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) y[i] = x[i] * 2654435761u + i;
@@ -40,12 +43,16 @@ PROBE_SIZE = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What is known of a GPU: whether a worker was lost on it since the last good probe, and failed probes in a row."""
+    """What is known of a GPU: whether a worker was lost on it since the last good probe, and failed probes in a row.
+
+    `called` is what the job that wrote it called the GPU, which it knows before a worker could tell the UUID.
+    """
 
     suspect: bool = False
     failures: int = 0
     since: str = ""
     why: str = ""
+    called: str = ""
 
     @property
     def is_down(self) -> bool:
@@ -75,17 +82,40 @@ class MarkFile:
             return
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         part = self.path.with_name(f"{self.path.name}.{os.getpid()}.{threading.get_ident()}")
-        part.write_text(json.dumps(asdict(mark)), encoding="utf-8")
+        part.write_text(json.dumps(asdict(replace(mark, called=_called()))), encoding="utf-8")
         part.replace(self.path)
 
 
-def mark_file(device: str) -> MarkFile:
-    """The mark of the GPU that workers for `device` use: of several on a host each has its own."""
+def mark_file(device: str, uuid: str = "") -> MarkFile:
+    """The mark of the GPU that workers for `device` use: by its UUID, or its part's; where none is known, by its name here."""
     from grader.worker.cpus import slots_folder
 
-    given = [os.environ.get(name, "").partition(",")[0] for name in WHICH_GPU]
-    name = "-".join([device, *(re.sub(r"[^A-Za-z0-9]", "_", which)[:60] for which in given if which)])
-    return MarkFile(slots_folder() / f"gpu-{name}.json")
+    chosen = _given("CUDA_VISIBLE_DEVICES")
+    which = chosen if chosen.startswith(MIG) else uuid or _called()
+    name = re.sub(r"[^A-Za-z0-9-]", "_", which)[:100]
+    return MarkFile(slots_folder() / (f"gpu-{device}-{name}.json" if name else f"gpu-{device}.json"))
+
+
+def marked(device: str) -> tuple[MarkFile, ...]:
+    """The marks of all GPUs that are not known to be well."""
+    from grader.worker.cpus import slots_folder
+
+    return tuple(MarkFile(path) for path in sorted(slots_folder().glob(f"gpu-{device}*.json")))
+
+
+def called_alike(device: str) -> tuple[MarkFile, ...]:
+    """Those of them that were written by a job which called its GPU what this one calls its own."""
+    return tuple(mark for mark in marked(device) if mark.read().called == _called())
+
+
+def _given(name: str) -> str:
+    """The first word of a variable."""
+    return os.environ.get(name, "").partition(",")[0].strip()
+
+
+def _called() -> str:
+    """What this job calls its GPU."""
+    return "-".join(given for name in WHICH_GPU if (given := _given(name)))
 
 
 def probe(device: Device) -> str:

@@ -102,6 +102,11 @@ class WorkerDevice:
         return frozenset(self._ready()["capabilities"])
 
     @property
+    def uuid(self) -> str:
+        """Of the child's GPU, "" where there is none or nobody tells."""
+        return self._ready()["uuid"]
+
+    @property
     def layers(self) -> tuple[str, ...]:
         """The means of confinement that hold in the child."""
         return tuple(self._ready()["layers"])
@@ -140,7 +145,7 @@ class WorkerDevice:
 
         if plan.fresh_process:
             self.close()
-        with self._lock, cpu_slots() as threads, exclusive(self._ready()["uuid"]):
+        with self._lock, cpu_slots() as threads, exclusive(self.uuid):
             assert pair.tools is not None, "a timing needs the kernels of grader.timing.tools"
             tools = TimedKernel(pair.tools, pair.student.config)
             launches = [
@@ -232,9 +237,16 @@ class WorkerDevice:
 
 
 def _guarded(worker: WorkerDevice, name: str) -> Device:
-    from grader.worker.health import Guarded, mark_file
+    """`worker` under the mark of its GPU; it is not even started where that is known to be down.
 
-    return Guarded(worker, mark_file(name))
+    Raises:
+        DeviceLost: it ended while it started.
+        DeviceMissing: this machine has no such device.
+    """
+    from grader.worker.health import Guarded, called_alike, mark_file
+
+    down = next((mark for mark in called_alike(name) if mark.read().is_down), None)
+    return Guarded(worker, down or mark_file(name, worker.uuid))
 
 
 @cache
@@ -258,7 +270,6 @@ def warm_device(name: str | None = None) -> Device:
     _warm(DEFAULT).prepare()
     if chosen == DEFAULT:
         return _warm(DEFAULT)
-    _warm(chosen).start()
     return Checked(_guarded(_warm(chosen), chosen), _warm(DEFAULT))
 
 

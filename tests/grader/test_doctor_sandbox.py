@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pytest
 
+from grader.devices import DeviceLost
 from grader.doctor import LIMITED, OK
 from grader.doctor_sandbox import describe, marked_down, sandbox_finding
 from grader.worker.cpus import ENVIRONMENT
-from grader.worker.health import MOST_FAILURES, Mark, mark_file
+from grader.worker.health import MOST_FAILURES, WHICH_GPU, Mark, mark_file
 from grader.worker.host import fresh_device, say_what_is_lacking
 from simt.sandbox import Layer, layers
 
@@ -47,12 +48,42 @@ def test_a_gpu_without_a_mark_is_not_looked_at(tmp_path, monkeypatch):
     assert marked_down() is None
 
 
+DOWN = Mark(True, MOST_FAILURES, "2030-01-01", "lost")
+
+
+def a_host_with(monkeypatch, folder, uuid, chosen="0"):
+    """A job that calls its GPU `chosen`, and whose worker says that it is `uuid`."""
+    monkeypatch.setenv(ENVIRONMENT, str(folder))
+    for name in WHICH_GPU:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", chosen)
+    monkeypatch.setattr("grader.worker.host.WorkerDevice.uuid", property(lambda worker: uuid))
+
+
 def test_a_gpu_that_is_marked_down_is_said_with_the_next_step(tmp_path, monkeypatch):
-    monkeypatch.setenv(ENVIRONMENT, str(tmp_path))
-    mark_file("cuda").write(Mark(True, MOST_FAILURES, "2030-01-01", "lost"))
+    a_host_with(monkeypatch, tmp_path, "GPU-1")
+    mark_file("cuda", "GPU-1").write(DOWN)
     monkeypatch.setattr("grader.worker.health.Guarded.look_again", lambda device: "this GPU is marked down")
     finding = marked_down()
     assert finding.health is LIMITED and "marked down" in finding.says and finding.next_step
+
+
+def test_the_mark_of_another_gpu_is_left_alone(tmp_path, monkeypatch):
+    a_host_with(monkeypatch, tmp_path, "GPU-2", chosen="7")
+    mark_file("cuda", "GPU-1").write(DOWN)
+    a_host_with(monkeypatch, tmp_path, "GPU-2")
+    monkeypatch.setattr("grader.worker.health.Guarded.look_again", lambda device: "looked at")
+    assert marked_down() is None
+
+
+def test_a_gpu_whose_worker_does_not_start_is_said(tmp_path, monkeypatch):
+    def lost(worker):
+        raise DeviceLost("the worker ended while it started", at_start=True)
+
+    a_host_with(monkeypatch, tmp_path, "GPU-1")
+    mark_file("cuda", "GPU-1").write(DOWN)
+    monkeypatch.setattr("grader.worker.host.WorkerDevice.uuid", property(lost))
+    assert "ended while it started" in marked_down().says
 
 
 def test_grading_says_at_its_start_what_this_machine_lacks(monkeypatch, caplog):

@@ -13,7 +13,19 @@ from grader.hidden import NO_SEEDS
 from grader.model import TimingPlan, Verdict
 from grader.pipeline import grade
 from grader.timing.trace import Trace
-from grader.worker.health import MOST_FAILURES, WHICH_GPU, Guarded, Mark, MarkFile, mark_file, probe
+from grader.worker.cpus import ENVIRONMENT
+from grader.worker.health import (
+    MOST_FAILURES,
+    WHICH_GPU,
+    Guarded,
+    Mark,
+    MarkFile,
+    called_alike,
+    mark_file,
+    marked,
+    probe,
+)
+from grader.worker.host import _guarded
 from simt.diagnostics import diagnose
 from simt.events import Status
 from tests.grader.fake import FakeDevice
@@ -153,21 +165,88 @@ def test_a_wrong_answer_of_the_probe_is_a_failure():
     assert probe(FakeGpu()) == ""
 
 
-def test_each_gpu_of_a_host_has_a_mark_of_its_own(monkeypatch):
-    for name in WHICH_GPU:
-        monkeypatch.delenv(name, raising=False)
+@pytest.fixture
+def host(monkeypatch, tmp_path):
+    """A host whose jobs call their GPUs as `host(...)` says; marks lie in a folder of the test."""
+    monkeypatch.setenv(ENVIRONMENT, str(tmp_path))
+
+    def job(**given):
+        for name in WHICH_GPU:
+            monkeypatch.delenv(name, raising=False)
+        for name, value in given.items():
+            monkeypatch.setenv(name, value)
+
+    job()
+    return job
+
+
+def test_a_gpu_whose_uuid_nobody_tells_is_known_by_what_its_job_calls_it(host):
     alone = mark_file("cuda").path
     places = [alone]
     for given in (
         {"CUDA_VISIBLE_DEVICES": "3"},
+        {"CUDA_VISIBLE_DEVICES": "3", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"},
         {"CUDA_VISIBLE_DEVICES": "GPU-11111111-2222/../x"},
         {"CUDA_VISIBLE_DEVICES": "0", "SLURM_JOB_GPUS": "5"},
         {"CUDA_VISIBLE_DEVICES": "0", "SLURM_JOB_GPUS": "6"},
     ):
-        with monkeypatch.context() as job:
-            for name, value in given.items():
-                job.setenv(name, value)
-            places.append(mark_file("cuda").path)
+        host(**given)
+        places.append(mark_file("cuda").path)
     assert len(set(places)) == len(places) and {place.parent for place in places} == {alone.parent}
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,4")
+    host(CUDA_VISIBLE_DEVICES="3,4")
     assert mark_file("cuda").path == places[1]  # a worker uses the first
+
+
+def test_a_gpu_has_one_mark_whatever_its_jobs_call_it(host):
+    places = set()
+    for name in ("0", "1,0", "GPU-7", ""):
+        host(CUDA_VISIBLE_DEVICES=name)
+        places.add(mark_file("cuda", "GPU-7f3a").path)
+    assert len(places) == 1 and mark_file("cuda", "GPU-11").path not in places
+
+
+def test_each_part_of_a_gpu_has_a_mark_of_its_own(host):
+    places = []
+    for name in ("MIG-1c", "MIG-2d", "0"):
+        host(CUDA_VISIBLE_DEVICES=name)
+        places.append(mark_file("cuda", "GPU-7f3a").path)
+    assert len(set(places)) == 3
+
+
+class Job:
+    """A worker of a job on the GPU `uuid`, as `_guarded` gets it."""
+
+    def __init__(self, uuid):
+        self._uuid, self.gpu, self.starts = uuid, FakeGpu(), 0
+
+    @property
+    def uuid(self):
+        self.starts += 1
+        return self._uuid
+
+    def __getattr__(self, name):
+        return getattr(self.gpu, name)
+
+
+def test_a_gpu_that_one_job_found_down_is_refused_to_another_that_calls_it_otherwise(host):
+    host(CUDA_VISIBLE_DEVICES="0")
+    mark_file("cuda", "GPU-7").write(Mark(True, MOST_FAILURES, "2030-01-01", "fell off the bus"))
+    same, renamed, neighbour = Job("GPU-7"), Job("GPU-7"), Job("GPU-8")
+    with pytest.raises(DeviceMissing, match="fell off the bus"):
+        _guarded(same, "cuda").name  # noqa: B018
+    assert same.starts == 0  # its name was enough
+    host(CUDA_VISIBLE_DEVICES="GPU-7")
+    with pytest.raises(DeviceMissing, match="fell off the bus"):
+        _guarded(renamed, "cuda").name  # noqa: B018
+    host(CUDA_VISIBLE_DEVICES="1")
+    assert _guarded(neighbour, "cuda").name == "gpu" and neighbour.starts == 1
+
+
+def test_a_gpu_that_is_only_suspect_is_told_by_its_uuid(host):
+    host(CUDA_VISIBLE_DEVICES="0")
+    mark_file("cuda", "GPU-7").write(Mark(suspect=True))
+    other = Job("GPU-8")
+    assert _guarded(other, "cuda").name == "gpu" and other.gpu.probes == 0
+    assert mark_file("cuda", "GPU-7").read().suspect and [m.path for m in called_alike("cuda")] == [
+        m.path for m in marked("cuda")
+    ]
