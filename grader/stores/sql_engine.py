@@ -18,16 +18,25 @@ BUSY_SECONDS = 60.0  # how long SQLite waits for another writer
 _ACCESS = "warpwise_access"  # an execution option of a connection
 _PASSWORD = re.compile(r"(://[^/:@]*:).*(@)|(password=)[^&\s]*", re.IGNORECASE)
 
-# Words in a driver's message → what to do about it.
+_ROOM = "make room and run the command again: what was kept is safe, and it goes on from there"
+_WAIT = "see that the server runs and can be reached, then run the same command again: what was kept is safe"
+
+# Words in a driver's message → what to do about it. A wrong name or password has none: the URL is what to look at.
 _HELP = (
     ("readonly database", "the file and its folder have to be writable, also to read it; copy it where you may write"),
-    ("disk is full", "make room and run the command again: what was kept is safe, and it goes on from there"),
-    ("disk I/O error", "is the disk full? Make room and run the command again: what was kept is safe"),
+    ("disk is full", _ROOM),
+    ("No space left on device", _ROOM),
+    ("disk I/O error", f"is the disk full? If so, {_ROOM}"),
     ("database is locked", "another program holds it; let that end and run the command again"),
     ("not a database", "name another file, or restore this one from a copy"),
     ("malformed", "restore it from a copy; `grade` makes what is missing there again"),
     ("already exists", "it holds tables of something else; name a database of the class's own"),
-)
+    *((words, _WAIT) for words in (
+        "Connection refused", "connection is closed", "connection is lost", "closed the connection", "not accepting",
+        "not currently accepting", "terminating connection", "shutting down", "starting up", "timeout expired", "timed out",
+        "No such file or directory",
+    )),
+)  # fmt: skip
 _OTHERWISE = "give --db sqlite:///FILE or --db postgresql://USER@HOST/NAME"
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PACKAGE_USER = "postgres"  # made by Debian's package; the server refuses to run as root
+PATIENCE_SECONDS = 300  # beside whatever else the machine does; alone it takes half a second
 
 
 def program(name: str) -> str:
@@ -32,14 +33,15 @@ def postgres_server() -> Iterator[str]:
         owner = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
 
     def run(*command: str) -> None:
-        done = subprocess.run(command, capture_output=True, text=True, cwd=folder, timeout=60, **owner)
+        done = subprocess.run(command, capture_output=True, text=True, cwd=folder, timeout=PATIENCE_SECONDS, **owner)
         assert done.returncode == 0, done.stdout + done.stderr
 
     data = str(folder / "data")
     try:
         run(program("initdb"), "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
         options = f"-k {folder} -c listen_addresses= -c fsync=off"
-        run(program("pg_ctl"), "-w", "-D", data, "-l", str(folder / "log"), "-o", options, "start")
+        patient = ("-w", "-t", str(PATIENCE_SECONDS))
+        run(program("pg_ctl"), *patient, "-D", data, "-l", str(folder / "log"), "-o", options, "start")
         try:
             yield f"postgresql+psycopg://postgres@/postgres?host={folder}"
         finally:

@@ -1,14 +1,18 @@
 """A store that cannot be used: each reason in words, with what to do, and never a password."""
 
+import json
 import sqlite3
 from datetime import UTC, datetime
 
 import pytest
 import sqlalchemy as sa
 
+from grader.batch import pool
 from grader.cli import main
 from grader.commands.status import Status
 from grader.stores import Grading, StoreProblem, open_store, sql_engine
+from tests.grader.batch.classes import make_class
+from tests.grader.batch.fake_runner import FakeRunner
 from tests.grader.stores.conftest import database
 
 NOON = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
@@ -103,7 +107,47 @@ def test_a_server_that_drops_the_connection_costs_one_transaction(postgres):
         with pytest.raises(StoreProblem, match="terminating|closed") as problem, store._writing() as connection:
             run(drop)
             connection.execute(sa.text("SELECT 1"))
-        assert problem.value.in_use
+        assert problem.value.in_use and "run the same command again" in problem.value.help
         store.record([verdict()], [], "worker", NOON)
         run(drop)  # between two transactions nobody notices
         assert store.final_keys() == {"k1"}
+
+
+class Interrupted(FakeRunner):
+    """Does something in the middle of a run: after its first outcome."""
+
+    def __init__(self, event):
+        super().__init__()
+        self.event = event
+
+    def outcomes(self, tasks):
+        for number, outcome in enumerate(super().outcomes(tasks)):
+            yield outcome
+            if number == 0:
+                self.event()
+
+
+def test_a_server_that_goes_away_in_the_middle_ends_the_run_and_the_next_goes_on(
+    postgres, tmp_path, monkeypatch, capsys
+):
+    server, run = postgres
+    run("CREATE DATABASE gone")
+    url, folder = database(server, "gone"), make_class(tmp_path / "class", ["ann", "bob", "cy"])
+
+    def goes_away():
+        run("ALTER DATABASE gone ALLOW_CONNECTIONS false")
+        run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'gone'")
+
+    def grade(runner):
+        monkeypatch.setattr(pool, "LocalPool", lambda workers: runner)
+        status = main(["grade", str(folder), "--db", url, "--json"])
+        return status, json.loads(capsys.readouterr().out.splitlines()[-1])
+
+    status, line = grade(Interrupted(goes_away))
+    assert status == Status.INTERNAL and "run the same command again" in line["help"]
+    run("ALTER DATABASE gone ALLOW_CONNECTIONS true")
+    runner = FakeRunner()
+    status, line = grade(runner)
+    assert len(runner.judged) == line["summary"]["graded_now"] == 2 and line["summary"]["known"] == 1
+    with open_store(url) as store:
+        assert len({key for key, _, _ in store.attempts()}) == len(store.attempts()) == 3
