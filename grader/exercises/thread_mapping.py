@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from grader.exercises import thread_mapping_arrays as arrays
+from grader.exercises.thread_mapping_kernels import EVERY_BLOCK_ALL, FLAT, ROWS, TILES
 from grader.model import (
     Case,
     Exercise,
@@ -124,7 +125,9 @@ MAP2D = Exercise(
         Case("another size", {"width": 45, "height": 19, "pitch": 48}, seed=7, hidden=True),
     ),
     tolerance={
-        "frame": Tolerance(absolute=ONE_ROUNDING, why="1 - x with x in 0..1 is rounded once: at most 2^-24 of at most 1")
+        "frame": Tolerance(
+            absolute=ONE_ROUNDING, why="1 - x with x in 0..1 is rounded once: at most 2^-24 of at most 1"
+        )
     },
     hints=(
         "How many floats lie between the start of one row of the frame and the start of the next? And in the photo?",
@@ -159,28 +162,6 @@ MAP2D = Exercise(
 
 
 # launch: three given kernels, and only the numbers between <<< and >>> to choose.
-
-FLAT = r"""
-extern "C" __global__ void flat(const float* photo, float* out, int width, int height) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < width * height) out[i] = 2.0f * photo[i];
-}
-"""
-TILES = r"""
-extern "C" __global__ void tiles(const float* photo, float* out, int width, int height) {
-    int col = blockIdx.x * 32 + threadIdx.x;  // written for blocks of 32 × 8 threads
-    int row = blockIdx.y * 8 + threadIdx.y;
-    if (col < width && row < height) out[row * width + col] = 2.0f * photo[row * width + col];
-}
-"""
-ROWS = r"""
-extern "C" __global__ void rows(const float* photo, float* out, int width, int height) {
-    int row = blockIdx.x;  // one block a row
-    for (int col = threadIdx.x; col < width; col += blockDim.x) {
-        out[row * width + col] = 2.0f * photo[row * width + col];
-    }
-}
-"""
 
 LAUNCH_SIZES = ((100, 61), (1, 1), (31, 33), (32, 31), (33, 32), (37, 53), (128, 9))
 
@@ -263,22 +244,31 @@ GRIDSTRIDE = Exercise(
         Case("another size", {"n": 2777}, seed=7, hidden=True),
     ),
     tolerance={"y": Tolerance(why="halving a normal float changes its exponent only, so it is exact")},
-    baseline=(arrays.EVERY_BLOCK_ALL, arrays.STRIDE_LAUNCH),
+    baseline=(EVERY_BLOCK_ALL, arrays.STRIDE_LAUNCH),
     timed=Timed({"n": 1 << 20}),
     goals=(
         Goal(
-            "reads_per_input", 1.0, False, 1.0,
+            "reads_per_input",
+            1.0,
+            False,
+            1.0,
             "each element is read once, by one thread of the whole grid",
             "Which other threads read the element that your thread reads? By how much does `i` have to grow so that "
             "the next round starts where the last one ended?",
         ),
         Goal(
-            "global_load_sectors_per_request", 4.1, False, 1.0,
+            "global_load_sectors_per_request",
+            4.1,
+            False,
+            1.0,
             "32 neighbouring floats are 128 bytes, four sectors; the margin is for the last, partly filled warp",
             "Lanes 0 and 1 of a warp work at the same time. How far apart are the elements that they read?",
         ),
         Goal(
-            "speedup", 2.0, True, 1.0,
+            "speedup",
+            2.0,
+            True,
+            1.0,
             "four blocks that share the elements go through a quarter of the rounds: 4 times the speed of four that each "
             "take all was measured on an H200",
             "Each round waits for memory once. Through how many rounds does thread 0 go, and how many would 512 threads need?",
@@ -359,7 +349,7 @@ WIDE_INDEX = Exercise(
     ),
     core=False,
     minutes=6,
-)
+)  # fmt: skip
 
 
 PREDICT = Exercise(

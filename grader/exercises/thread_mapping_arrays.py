@@ -11,12 +11,6 @@ BEHIND = 64  # floats behind the output of map1d
 UNTOUCHED = -7.0  # what stood in memory that belongs to somebody else
 STRIDE = STRIDE_GRID * STRIDE_BLOCK  # threads of that launch
 STRIDE_LAUNCH = {"grid": STRIDE_GRID, "block": STRIDE_BLOCK}
-# What gridstride is timed against: right, but each block goes over all elements.
-EVERY_BLOCK_ALL = r"""
-extern "C" __global__ void gridstride(const float* x, float* y, int n) {
-    for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = 0.5f * x[i];
-}
-"""
 
 
 def map1d_inputs(sizes, rng):

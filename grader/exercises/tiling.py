@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from grader.exercises import tiling_arrays as arrays
 from grader.exercises.tiling_baselines import NAIVE_GEMM, PLAIN_STENCIL, TILED_COLUMNS
 from grader.model import (
     Case,
@@ -22,14 +23,19 @@ from grader.model import (
 __all__ = ["EXERCISES"]
 
 LESSON = "04_tiling"
-TILE = 16  # edge of the GEMM exercises' tiles
-TILE_X, TILE_Y = 32, 8  # tile of the stencil and of when_not, one thread an element
-PLANE_LAUNCH = {"grid": (f"ceil_div(width, {TILE_X})", f"ceil_div(height, {TILE_Y})"), "block": (TILE_X, TILE_Y)}
+PLANE_LAUNCH = {
+    "grid": (f"ceil_div(width, {arrays.TILE_X})", f"ceil_div(height, {arrays.TILE_Y})"),
+    "block": (arrays.TILE_X, arrays.TILE_Y),
+}
 TIMED_PLANE = Timed({"width": 4096, "height": 3072})  # 100 MB read and written: ten empty launches on an H200
 ONE_ROUNDING = 2.0**-24  # largest relative error of one float32 operation
 
-LOAD_BARRIER = "a thread reads what another thread loaded, and that one may not have got there: a barrier belongs between"
-REUSE_BARRIER = "the next tile overwrites this one while slower warps still read it: a barrier belongs at the end of a round"
+LOAD_BARRIER = (
+    "a thread reads what another thread loaded, and that one may not have got there: a barrier belongs between"
+)
+REUSE_BARRIER = (
+    "the next tile overwrites this one while slower warps still read it: a barrier belongs at the end of a round"
+)
 BARRIER_ASTRAY = ("synccheck.divergent", "deadlock.*")  # a barrier that is there, in the wrong place
 BRANCH = "`__syncthreads()` waits for every thread of the block, so it may not stand where only some of them come by"
 
@@ -43,23 +49,6 @@ def _plane_case(width: int, height: int, **more) -> Case:
     return Case(f"{width} × {height}", {"width": width, "height": height}, seed=width + height, **more)
 
 
-def _stencil_inputs(sizes, rng):
-    plane = rng.uniform(-1.0, 1.0, (sizes["height"], sizes["width"])).astype(np.float32)
-    return {"plane": plane, "width": np.int32(sizes["width"]), "height": np.int32(sizes["height"])}
-
-
-def _blurred(plane, outside=0.0, cut_at_tiles=False):
-    """Half of each point and an eighth of its four neighbours; `outside` stands beyond the edge."""
-    wide = np.pad(plane.astype(np.float64), 1, constant_values=outside)
-    height, width = plane.shape
-    row, col = np.arange(height)[:, None], np.arange(width)
-    up, down, left, right = wide[:-2, 1:-1], wide[2:, 1:-1], wide[1:-1, :-2], wide[1:-1, 2:]
-    if cut_at_tiles:
-        up, down = np.where(row % TILE_Y == 0, 0, up), np.where(row % TILE_Y == TILE_Y - 1, 0, down)
-        left, right = np.where(col % TILE_X == 0, 0, left), np.where(col % TILE_X == TILE_X - 1, 0, right)
-    return {"out": 0.5 * wide[1:-1, 1:-1] + 0.125 * (up + down + left + right)}
-
-
 STENCIL = Exercise(
     id="tiling.stencil",
     lesson=LESSON,
@@ -71,8 +60,8 @@ STENCIL = Exercise(
         Param("width", "int32", Role.SCALAR),
         Param("height", "int32", Role.SCALAR),
     ),
-    inputs=_stencil_inputs,
-    reference=lambda plane: _blurred(plane),
+    inputs=arrays.stencil_inputs,
+    reference=lambda plane: arrays.blurred(plane),
     cases=(
         *(_plane_case(*sizes, measured=sizes == STENCIL_SIZES[0]) for sizes in STENCIL_SIZES),
         Case("another size", {"width": 45, "height": 19}, seed=7, hidden=True),
@@ -88,7 +77,10 @@ STENCIL = Exercise(
     timed=TIMED_PLANE,
     goals=(
         Goal(
-            "loads_per_output", 1.35, False, 2.0,
+            "loads_per_output",
+            1.35,
+            False,
+            2.0,
             "a 32 × 8 tile holds 256 points and needs 80 more around it: 336 / 256 = 1.31 loads a point",
             "How many threads of the block read the same element of `plane` from global memory?",
         ),
@@ -103,12 +95,12 @@ STENCIL = Exercise(
     faults=(
         Fault(
             "halo-missing",
-            wrong_reference=lambda plane: _blurred(plane, cut_at_tiles=True),
+            wrong_reference=lambda plane: arrays.blurred(plane, cut_at_tiles=True),
             says="points at the edge of a tile miss their neighbours in the next tile: load those too",
         ),
         Fault(
             "tile-tail-not-zeroed",
-            wrong_reference=lambda plane: _blurred(plane, outside=np.nan),
+            wrong_reference=lambda plane: arrays.blurred(plane, outside=np.nan),
             says="the tile's points outside the plane were never written; they must be set to 0",
         ),
         Fault("missing-barrier-after-load", checks=("racecheck.shared.*",), says=LOAD_BARRIER, absent=BARRIER_ASTRAY),
@@ -121,46 +113,14 @@ STENCIL = Exercise(
 # gemm_tiled and debug_published: C = A · B through two tiles.
 
 GEMM_SIZES = ((64, 96, 80), (1, 1, 1), (31, 33, 32), (32, 31, 33), (33, 32, 17), (16, 48, 5), (37, 29, 53))
-GEMM_LAUNCH = {"grid": (f"ceil_div(n, {TILE})", f"ceil_div(m, {TILE})"), "block": (TILE, TILE)}
+GEMM_LAUNCH = {
+    "grid": (f"ceil_div(n, {arrays.TILE})", f"ceil_div(m, {arrays.TILE})"),
+    "block": (arrays.TILE, arrays.TILE),
+}
 
 
 def _gemm_case(m: int, n: int, k: int, **more) -> Case:
     return Case(f"{m} × {n} × {k}", {"m": m, "n": n, "k": k}, seed=m + n + k, **more)
-
-
-def _gemm_inputs(sizes, rng):
-    m, n, k = sizes["m"], sizes["n"], sizes["k"]
-    return {
-        "A": rng.uniform(-1.0, 1.0, (m, k)).astype(np.float32),
-        "B": rng.uniform(-1.0, 1.0, (k, n)).astype(np.float32),
-        "m": np.int32(m), "n": np.int32(n), "k": np.int32(k),
-    }  # fmt: skip
-
-
-def _product(A, B):
-    return {"C": A.astype(np.float64) @ B.astype(np.float64)}
-
-
-def _stale_tail(A, B):
-    """The last, partly filled tile still holds what the tile before left in it; in a first tile nothing was written."""
-    C = _product(A, B)["C"]
-    tail = A.shape[1] % TILE
-    if tail == 0:
-        return {"C": C}
-    if A.shape[1] < TILE:
-        return {"C": np.full_like(C, np.nan)}
-    first = A.shape[1] - tail - TILE  # of the tile before the last
-    stale = slice(first + tail, first + TILE)
-    return {"C": C + A[:, stale].astype(np.float64) @ B[stale].astype(np.float64)}
-
-
-def _row_for_column(A, B):
-    """The tile of B is read at [k][ty], so that each row of a tile takes one column for all of its elements."""
-    m, n = A.shape[0], B.shape[1]
-    row, col = np.arange(m)[:, None], np.arange(n)
-    column = col // TILE * TILE + row % TILE
-    padded = np.pad(B.astype(np.float64), ((0, 0), (0, TILE)))
-    return {"C": np.take_along_axis(A.astype(np.float64) @ padded, column, axis=1)}
 
 
 GEMM_PARAMS = (
@@ -201,7 +161,7 @@ GEMM_BARRIERS = (
 )
 TAIL_NOT_ZEROED = Fault(
     "tile-tail-not-zeroed",
-    wrong_reference=_stale_tail,
+    wrong_reference=arrays.stale_tail,
     says="past the end of k the tile keeps old values, and the sum takes them in: write 0 there",
 )
 
@@ -211,21 +171,27 @@ GEMM_TILED = Exercise(
     title="Matrix product through tiles",
     answer=KernelAnswer("gemm_tiled", GEMM_LAUNCH, launch_editable=False),
     params=GEMM_PARAMS,
-    inputs=_gemm_inputs,
-    reference=_product,
+    inputs=arrays.gemm_inputs,
+    reference=arrays.product,
     cases=GEMM_CASES,
     tolerance=GEMM_TOLERANCE,
     baseline=(NAIVE_GEMM, GEMM_LAUNCH),
     timed=Timed({"m": 1024, "n": 1024, "k": 1024}, flops="2 * m * n * k", tolerance=TIMED_GEMM_TOLERANCE),
     goals=(
         Goal(
-            "global_load_requests_ratio", f"1.1 / {TILE}", False, 2.0,
+            "global_load_requests_ratio",
+            f"1.1 / {arrays.TILE}",
+            False,
+            2.0,
             "each element of a tile is loaded once and used by 16 threads: a sixteenth of the naive kernel's load "
             "requests, and a tenth of that as margin",
             "How many times does one block load the same element of A?",
         ),
         Goal(
-            "speedup", 1.3, True, 2.0,
+            "speedup",
+            1.3,
+            True,
+            2.0,
             "a load from a tile costs less than one from global memory, but there is still one for every operand: 1.5 times "
             "the naive kernel's speed was measured on an H200",
             "Look at the inner loop: how many instructions does it take for each multiply-add, and can the compiler tell "
@@ -254,8 +220,8 @@ DEBUG_PUBLISHED = Exercise(
     title="A published kernel that is wrong",
     answer=KernelAnswer("gemm_published", GEMM_LAUNCH, launch_editable=False),
     params=GEMM_PARAMS,
-    inputs=_gemm_inputs,
-    reference=_product,
+    inputs=arrays.gemm_inputs,
+    reference=arrays.product,
     cases=GEMM_CASES,
     tolerance=GEMM_TOLERANCE,
     hints=(
@@ -266,7 +232,7 @@ DEBUG_PUBLISHED = Exercise(
     faults=(
         Fault(
             "row-for-column",
-            wrong_reference=_row_for_column,
+            wrong_reference=arrays.row_for_column,
             says="in a row of a tile all elements get one and the same sum: some index does not run along with the column",
         ),
         *GEMM_BARRIERS,
@@ -277,34 +243,6 @@ DEBUG_PUBLISHED = Exercise(
 
 
 # when_not: a tile that nobody reads twice.
-
-
-def _columns_inputs(sizes, rng):
-    width, height = sizes["width"], sizes["height"]
-    return {
-        "plane": rng.uniform(-1.0, 1.0, (height, width)).astype(np.float32),
-        "weight": rng.uniform(0.5, 2.0, width).astype(np.float32),
-        "width": np.int32(width), "height": np.int32(height),
-    }  # fmt: skip
-
-
-def _weighted(plane, weight):
-    return {"out": plane.astype(np.float64) * weight.astype(np.float64)}
-
-
-def _weighted_by_row(plane, weight):
-    height, width = plane.shape
-    by_row = np.full(height, np.nan)
-    by_row[: min(height, width)] = weight[: min(height, width)]
-    return {"out": plane.astype(np.float64) * by_row[:, None]}
-
-
-def _weighted_swapped(plane, weight):
-    """x counts rows and y columns, while the grid was cut for the other way round."""
-    height, width = plane.shape
-    rows, columns = -(-width // TILE_X) * TILE_X, -(-height // TILE_Y) * TILE_Y
-    keep = (np.arange(height)[:, None] < rows) & (np.arange(width) < columns)
-    return {"out": np.where(keep, _weighted(plane, weight)["out"], np.nan)}
 
 
 WHEN_NOT = Exercise(
@@ -319,8 +257,8 @@ WHEN_NOT = Exercise(
         Param("width", "int32", Role.SCALAR),
         Param("height", "int32", Role.SCALAR),
     ),
-    inputs=_columns_inputs,
-    reference=_weighted,
+    inputs=arrays.columns_inputs,
+    reference=arrays.weighted,
     cases=(
         *(_plane_case(*sizes, measured=sizes == STENCIL_SIZES[0]) for sizes in STENCIL_SIZES),
         Case("another size", {"width": 45, "height": 19}, seed=7, hidden=True),
@@ -330,11 +268,19 @@ WHEN_NOT = Exercise(
     timed=TIMED_PLANE,
     goals=(
         Goal(
-            "shared_requests", 0, False, 1.0, "no value is used by two threads, so none has to be shared",
+            "shared_requests",
+            0,
+            False,
+            1.0,
+            "no value is used by two threads, so none has to be shared",
             "Which thread reads what this thread put into the tile?",
         ),
         Goal(
-            "barriers", 0, False, 1.0, "threads that share nothing need not wait for one another",
+            "barriers",
+            0,
+            False,
+            1.0,
+            "threads that share nothing need not wait for one another",
             "Whom does a thread wait for at the barrier, and why?",
         ),
     ),  # fmt: skip
@@ -344,10 +290,14 @@ WHEN_NOT = Exercise(
         "`if (row < height && col < width) out[row * width + col] = plane[row * width + col] * weight[col];`",
     ),
     faults=(
-        Fault("weight-of-the-row", wrong_reference=_weighted_by_row, says="each column has its weight: its index is `col`"),
+        Fault(
+            "weight-of-the-row",
+            wrong_reference=arrays.weighted_by_row,
+            says="each column has its weight: its index is `col`",
+        ),
         Fault(
             "xy-swapped",
-            wrong_reference=_weighted_swapped,
+            wrong_reference=arrays.weighted_swapped,
             says="x counts columns and y counts rows: here they are the other way round, and the grid does not fit",
         ),
         Fault(
