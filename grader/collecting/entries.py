@@ -5,6 +5,7 @@ Of a file is kept what the caller asks for; every read has a bound that was know
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import io
 import lzma
@@ -26,6 +27,7 @@ MAX_ARCHIVE_BYTES = 4 * 1024 * 1024 * 1024  # of all files in one zip: a class o
 MAX_KEPT_BYTES = 64 * 1024 * 1024  # of what is kept of one student's zip
 MAX_INNER_BYTES = 64 * 1024 * 1024  # of a zip inside a zip, which lies in memory while it is read
 MAX_TABLE_BYTES = 64 * 1024 * 1024  # of a zip's table of contents: 600,000 files, and Python keeps it in memory
+_IS_UTF8 = 0x800  # bit 11 of a member's flags, APPNOTE.TXT 4.4.4
 MAX_NESTING = 2  # a platform's zip of students' zips
 STEP_BYTES = 4096  # of one read: as many compressed bytes of bzip2 are at most 80 MB
 _LONG_AGO = datetime.fromtimestamp(0, UTC)  # of what tells no time: it never stands before another hand-in
@@ -33,7 +35,11 @@ _LONG_AGO = datetime.fromtimestamp(0, UTC)  # of what tells no time: it never st
 _BROKEN = (
     zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, RuntimeError, OSError, EOFError, ValueError, OverflowError,
 )  # fmt: skip
-_JUNK = {"__MACOSX", "__pycache__", "__marimo__", ".ipynb_checkpoints", ".git", ".DS_Store"}
+# What systems and tools leave beside somebody's work, and libraries; `._NAME` is what macOS knows of NAME elsewhere.
+_JUNK = {
+    "__MACOSX", "__pycache__", "__marimo__", ".ipynb_checkpoints", ".git", ".DS_Store", "Thumbs.db", "desktop.ini",
+    "site-packages", ".venv", "node_modules",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +79,16 @@ def entries_of(root: Path, most_bytes: MostBytes) -> Iterator[Entry]:
         found += [Path(folder, name) for name in (*files, *links)]
     for path in sorted(found):
         inside = _inside(path, root)
-        if not _JUNK & set(inside.parts):
+        if not _is_junk(inside):
             yield from _file(inside, path, most_bytes)
     for error in sorted(shut, key=lambda error: str(error.filename)):
         inside = _inside(Path(error.filename), root)
-        if not _JUNK & set(inside.parts):
+        if not _is_junk(inside):
             yield Entry(inside / "(folder)", b"", _LONG_AGO, f"a folder that cannot be read: {error.strerror}")
+
+
+def _is_junk(path: PurePosixPath) -> bool:
+    return any(part in _JUNK or part.startswith("._") for part in path.parts)
 
 
 def _inside(path: Path, root: Path) -> PurePosixPath:
@@ -167,7 +177,7 @@ def _members(
     """
     try:
         archive = zipfile.ZipFile(source)
-        members = [(info, _member_path(inside, info)) for info in archive.infolist() if not info.is_dir()]
+        members = [(info, _member_path(inside, info)) for info in archive.infolist() if info.filename[-1:] not in "/\\"]
     except _BROKEN as error:
         yield _refused(inside, when, f"no zip that can be read: {error}")
         return
@@ -177,9 +187,11 @@ def _members(
         size, most = (total, MAX_ARCHIVE_BYTES) if total > MAX_ARCHIVE_BYTES else (kept, MAX_KEPT_BYTES)
         yield _refused(inside, when, f"a zip of {size} bytes, more than {most}")
         return
+    members = [(info, path) for info, path in members if path != inside and not _is_junk(path)]
+    if not members and inside.parts:
+        yield _refused(inside, when, "an empty zip")
     for info, path in sorted(members, key=lambda one: one[0].filename):
-        if path != inside and not _JUNK & set(path.parts):
-            yield from _member(archive, info, path, most_bytes, depth)
+        yield from _member(archive, info, path, most_bytes, depth)
 
 
 def _refused(inside: PurePosixPath, when: datetime, problem: str) -> Entry:
@@ -191,8 +203,16 @@ def _refused(inside: PurePosixPath, when: datetime, problem: str) -> Entry:
 
 def _member_path(inside: PurePosixPath, info: zipfile.ZipInfo) -> PurePosixPath:
     """Where a member lies. It is never unpacked to disk, so `..` leads nowhere; it is dropped to keep paths readable."""
-    names = PurePosixPath(info.filename.replace("\\", "/")).parts
+    names = PurePosixPath(_member_name(info).replace("\\", "/")).parts
     return inside.joinpath(*(readable_name(part) for part in names if part not in ("..", "/")))
+
+
+def _member_name(info: zipfile.ZipInfo) -> str:
+    """The name that was meant: without the flag for UTF-8 it is in the code page of DOS, or in UTF-8 as macOS writes it."""
+    if not info.flag_bits & _IS_UTF8:
+        with contextlib.suppress(UnicodeError):
+            return info.filename.encode("cp437").decode("utf-8")
+    return info.filename
 
 
 def _member(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import groupby
@@ -22,6 +22,7 @@ from grader.collecting.layouts import (
     told_apart,
     written_time,
 )
+from grader.collecting.nbgrader_folders import hand_ins_of_nbgrader
 from grader.notebook import MAX_NOTEBOOK_BYTES
 
 __all__ = ["Collected", "CollectingProblem", "HandIn", "Student", "collect"]
@@ -105,13 +106,15 @@ def collect(root: Path, lessons: Sequence[str] = (), skipped: Sequence[Path] = (
     if not os.path.isdir(root) and root.suffix.lower() != ".zip":
         raise CollectingProblem(f"{root} is neither a folder nor a zip")
     try:
-        entries = [entry for entry in entries_of(root, _most_bytes) if not _is_skipped(entry, root, skipped)]
+        every = list(entries_of(root, _most_bytes))
     except OSError as error:
         raise CollectingProblem(f"{root} cannot be read: {error.strerror}") from error
+    entries = [entry for entry in every if not _is_skipped(entry, root, skipped)]
     if root.suffix.lower() == ".zip":
         entries = _without_wrapper(entries)
-    found = _sort_out(entries, lessons, root.stem if root.is_file() else root.resolve().name)
-    for name in _empty_folders(root):
+    hand_ins = hand_ins_of_nbgrader(entries)
+    found = _sort_out(hand_ins, lessons, root.stem if root.is_file() else root.resolve().name)
+    for name in _empty_folders(root, every) if len(hand_ins) == len(entries) else ():
         if name not in found.students:
             found.students[name] = Student(name)
             found.without[name] = "an empty folder"
@@ -120,12 +123,13 @@ def collect(root: Path, lessons: Sequence[str] = (), skipped: Sequence[Path] = (
     return found
 
 
-def _empty_folders(root: Path) -> list[str]:
-    """Names of folders right in `root` that hold no file at all."""
+def _empty_folders(root: Path, entries: Iterable[Entry]) -> list[str]:
+    """Names of folders right in `root` that hold nothing but what tools and systems leave."""
     if not root.is_dir():
         return []
+    filled = {entry.path.parts[0] for entry in entries}
     folders = sorted(path for path in root.iterdir() if path.is_dir() and not path.name.startswith((".", "__")))
-    return [readable_name(path.name) for path in folders if not any(files for _, _, files in os.walk(path))]
+    return [name for path in folders if (name := readable_name(path.name)) not in filled]
 
 
 def _most_bytes(path: PurePosixPath) -> int:

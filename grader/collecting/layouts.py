@@ -47,7 +47,13 @@ EXCHANGE = re.compile(r"(?:^|/)(?P<student>[^+/]+)\+(?P<assignment>[^+/]+)\+(?P<
 CANVAS = re.compile(
     r"(?:^|/)(?P<name>[^_/]+)_(?P<late>LATE_)?(?P<id>\d+)_(?P<submission>\d+)_(?P<file>[^/]+?)(?:-\d+)?(?P<suffix>\.[^./]+)$"
 )
-MOODLE = re.compile(r"(?:^|/)(?P<name>[^/]+?)_(?P<id>\d+)_assignsubmission_(?:file|onlinetext)(?:_/|/|_)(?P<file>.+)$")
+# With names hidden; the code stands for the student, and its own number for each file.
+CANVAS_HIDDEN = re.compile(
+    r"(?:^|/)(?P<late>LATE_)?(?P<name>anon_(?P<id>[0-9A-Za-z]+))_\d+_(?P<file>[^/]+?)(?:-\d+)?(?P<suffix>\.[^./]+)$"
+)
+MOODLE = re.compile(
+    r"(?:^|/)(?P<name>[^/]+?)(?:_(?P<id>\d+))?_assignsubmission_(?:file|onlinetext)(?:_/|/|_)(?P<file>.+)$"
+)
 # A student's zip from Canvas, opened: everything in it is its owner's, whatever it is called.
 CANVAS_ZIP = re.compile(
     r"(?:^|/)(?P<name>[^_/]+)_(?P<late>LATE_)?(?P<id>\d+)_(?P<submission>\d+)_[^/]*/(?:.*/)?(?P<file>[^/]+)$"
@@ -86,7 +92,7 @@ def _of_exchange(found: re.Match[str]) -> Owner:
 
 def _of_moodle(found: re.Match[str]) -> Owner:
     file = PurePosixPath(found["file"]).name
-    return Owner(found["name"], file, found["name"], found["id"], download=found.string[: found.start()])
+    return Owner(found["name"], file, found["name"], found["id"] or "", download=found.string[: found.start()])
 
 
 def _of_canvas(found: re.Match[str]) -> Owner:
@@ -99,8 +105,8 @@ def _of_gradescope(found: re.Match[str]) -> Owner:
     return Owner(found["submission"], PurePosixPath(found["file"]).name)
 
 
-LAYOUTS = ((EXCHANGE, _of_exchange), (MOODLE, _of_moodle), (CANVAS, _of_canvas), (CANVAS_ZIP, _of_canvas),
-           (GRADESCOPE, _of_gradescope))  # fmt: skip
+LAYOUTS = ((EXCHANGE, _of_exchange), (MOODLE, _of_moodle), (CANVAS, _of_canvas), (CANVAS_HIDDEN, _of_canvas),
+           (CANVAS_ZIP, _of_canvas), (GRADESCOPE, _of_gradescope))  # fmt: skip
 
 
 def told_apart(owners: Iterable[Owner]) -> dict[Owner, str]:
