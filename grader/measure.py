@@ -240,6 +240,7 @@ class _Rounds:
             copies=statistics.copies,
             floor_ns=statistics.floor_ns,
             clock_mhz=statistics.clock_mhz,
+            memory_mhz=float(trace.after.memory_mhz or 0),
             rate=rate,
             rate_unit=unit,
             share=rate / limit if limit else None,

@@ -43,6 +43,7 @@ class Timing:
         sizes: of the timed case.
         rounds, copies: rounds of pairs; launches in one sample, more than 1 only for short kernels.
         floor_ns, clock_mhz: medians of an empty launch and of the SM clock.
+        memory_mhz: the memory's clock at the end of the last round; 0 where the driver does not tell.
         throttle: why the clock was held back around a round, by name.
         rate, rate_unit: what the student's kernel moves or computes a second, in GB/s or GFLOP/s.
         share: of what this device was measured to reach at best; None where it was not calibrated.
@@ -66,6 +67,7 @@ class Timing:
     copies: int = 1
     floor_ns: float = 0.0
     clock_mhz: float = 0.0
+    memory_mhz: float = 0.0
     throttle: tuple[str, ...] = ()
     rate: float = 0.0
     rate_unit: str = ""

@@ -21,6 +21,7 @@ from grader.model import Compiled, Exercise, KernelAnswer, LaunchSpec, Submissio
 from grader.notebook import read_notebook
 from grader.notebook.literals import launch_spec, limit_value
 from grader.timing.calibration import Calibrated, Calibration
+from grader.timing.decision import disturbance, too_few
 from grader.timing.statistics import Statistics, statistics_of
 from grader.timing.tools import tools_for
 from grader.timing.trace import Trace
@@ -76,7 +77,7 @@ class Margin:
         reference, below: speed-ups of the solution and of the naive answer; None where there is none at hand.
         off: threshold -> why it does not hold here.
         thresholds: every speed-up that a goal asks for.
-        note: why nothing was timed, or what was wrong.
+        note: why nothing was timed, or what was wrong or disturbed it: such a time is not kept.
     """
 
     exercise_id: str
@@ -219,7 +220,9 @@ def _timed(device: Device, exercise: Exercise, baseline: Kernel, student: Kernel
     findings = (*trace.findings, *verified_round(exercise, pair, prepared, trace))
     if findings or not trace.student_ns.size:
         return None, findings[0].message
-    return statistics_of([trace]), ""
+    statistics = statistics_of([trace])
+    problem = disturbance([trace], statistics) or too_few(statistics)
+    return (None, f"not measurable now: {problem}") if problem else (statistics, "")
 
 
 def calibration_of(limits: Limits, found: Iterable[Margin]) -> Calibration:

@@ -150,7 +150,7 @@ def _read_diagnostic(data) -> Diagnostic:
 
 def _read_timing(data) -> Timing:
     """A timing; what an older report does not say is as if nothing was to be said."""
-    floats = ("ratio", "low", "high", "baseline_ns", "student_ns", "floor_ns", "clock_mhz", "rate")
+    floats = ("ratio", "low", "high", "baseline_ns", "student_ns", "floor_ns", "clock_mhz", "memory_mhz", "rate")
     read: dict[str, object] = {name: _float(data[name]) for name in floats if name in data}
     read["basis"] = Basis(data["basis"])
     read["off"] = tuple(_float(limit) for limit in data.get("off", ()))

@@ -31,7 +31,7 @@ def timing_rows(timing: Timing) -> tuple[tuple[str, str], ...]:
         ("median launch", f"yours {duration_text(timing.student_ns)}, baseline {duration_text(timing.baseline_ns)}"),
         ("sizes", ", ".join(f"{name} = {size}" for name, size in timing.sizes.items())),
         ("pairs", _pairs(timing)),
-        ("SM clock", _clock(timing)),
+        ("clocks", _clocks(timing)),
         ("rate", _rate(timing)),
         ("off on this GPU", ", ".join(f"the goal of {number(limit)}x" for limit in timing.off)),
     ]
@@ -45,16 +45,20 @@ def _pairs(timing: Timing) -> str:
     return words + (f", {timing.copies} launches each" if timing.copies > 1 else "")
 
 
-def _clock(timing: Timing) -> str:
+def _clocks(timing: Timing) -> str:
+    """`SM 1980 MHz, memory 3201 MHz, held back by power cap`; what is not known is left out."""
+    memory = f", memory {timing.memory_mhz:.0f} MHz" if timing.memory_mhz else ""
     held = f", held back by {' and '.join(timing.throttle)}" if timing.throttle else ""
-    return f"{timing.clock_mhz:.0f} MHz{held}" if timing.clock_mhz else ""
+    return f"SM {timing.clock_mhz:.0f} MHz{memory}{held}" if timing.clock_mhz else ""
 
 
 def _rate(timing: Timing) -> str:
-    """`2,410 GB/s, 58 % of what this GPU was measured to reach`; without a calibration only the first part."""
+    """`2,410 GB/s, 58 % of what this GPU was measured to reach`; without a calibration, what is missing."""
     if not timing.rate_unit:
         return ""
-    share = "" if timing.share is None else f", {100 * timing.share:.0f} % of what this GPU was measured to reach"
+    share = "; what this GPU reaches at its best has not been measured (calibrate)"
+    if timing.share is not None:
+        share = f", {100 * timing.share:.0f} % of what this GPU was measured to reach"
     return f"{timing.rate:,.0f} {timing.rate_unit}{share}"
 
 

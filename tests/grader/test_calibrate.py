@@ -15,6 +15,7 @@ from grader.model import Goal
 from grader.nvml import Nvml
 from grader.progress import course_folder
 from grader.timing.calibration import load_calibration
+from grader.timing.trace import Surroundings
 from grader.timing_calibrate import Margin, margin_of, margins
 from tests.grader.fake import FakeDevice
 from tests.grader.test_nvml import FakeNvml
@@ -96,6 +97,21 @@ class Lost(Gpu):
 def test_a_lost_device_costs_one_exercise(capsys):
     assert calibrate(Lost(), ["tiling.stencil", "tiling.when_not"], Output(False)) is Status.PASSED
     assert capsys.readouterr().err.count("lost the device: it died") == 2
+
+
+class Disturbed(Gpu):
+    """Somebody else computes on it while exercises are timed."""
+
+    def time(self, pair, plan):
+        beside = Surroundings(foreign=int(pair.student.compiled.kernel not in ("copy", "multiply_add")))
+        return replace(super().time(pair, plan), after=beside)
+
+
+def test_a_disturbed_time_is_said_and_not_kept_as_a_baseline(capsys):
+    assert calibrate(Disturbed(), ["tiling.gemm_tiled"], Output(False)) is Status.NOT_PASSED
+    said = " ".join(capsys.readouterr().err.split())
+    assert "tiling.gemm_tiled: not measurable now: 1 other process used the GPU meanwhile" in said
+    assert load_calibration("Some GPU", "1").exercises == {}
 
 
 def test_without_a_gpu_the_command_says_so_and_leaves_with_3(monkeypatch, capsys):

@@ -243,14 +243,35 @@ def test_a_speed_up_is_shown_where_no_goal_asks_for_it():
 
 def test_views_say_what_a_timing_rests_on():
     calibrated()
-    report = graded(TimingDevice(Rounds("quiet", 2.0, 1)))
-    rows = dict(timing_rows(report.timing))
-    assert list(rows) == ["median launch", "sizes", "pairs", "SM clock", "rate"]
-    assert rows["sizes"] == f"n = {N}" and rows["SM clock"] == "1980 MHz" and "% of what this GPU" in rows["rate"]
-    for shown in (markdown(report), card(report)):
-        assert all(value in shown for value in (timing_text(report.timing), *rows.values()))
-    assert rows["pairs"].startswith("40 used, 0 dropped") and all(
-        value in text(report, width=200) for value in rows.values()
+    report = graded(TimingDevice(Rounds("quiet", 2.0, 1), after=Surroundings(memory_mhz=3201)))
+    rows, timing = dict(timing_rows(report.timing)), report.timing
+    assert list(rows) == ["median launch", "sizes", "pairs", "clocks", "rate"]
+    assert (
+        rows["median launch"]
+        == f"yours {duration_text(timing.student_ns)}, baseline {duration_text(timing.baseline_ns)}"
+    )
+    assert rows["sizes"] == f"n = {N}" and rows["clocks"] == "SM 1980 MHz, memory 3201 MHz"
+    assert rows["rate"] == f"{timing.rate:,.0f} GB/s, {100 * timing.share:.0f} % of what this GPU was measured to reach"
+    assert rows["pairs"] == "40 used, 0 dropped, 2 rounds"
+    assert timing_text(timing).startswith(f"{timing.ratio:.3f}".rstrip("0") + "x the baseline (")
+    for shown in (markdown(report), card(report), text(report, width=200)):
+        assert all(value in shown for value in (timing_text(timing), *rows.values()))
+
+
+def test_json_gives_every_number_that_a_timing_rests_on():
+    calibrated(off=(3.0,))
+    timing = to_json(graded(TimingDevice(Rounds("quiet", 2.0, 1), after=Surroundings(memory_mhz=3201))))["timing"]
+    numbers = "ratio low high baseline_ns student_ns pairs_used floor_ns clock_mhz memory_mhz rate share".split()
+    assert all(timing[name] > 0 for name in numbers) and timing["low"] <= timing["ratio"] <= timing["high"]
+    assert (timing["pairs_dropped"], timing["rounds"], timing["copies"]) == (0, 1, 1)
+    assert (timing["basis"], timing["device"], timing["sizes"]) == ("measured", "Some GPU", {"n": N})
+    assert timing["off"] == [3.0] and timing["rate_unit"] == "GB/s" and not timing["problem"] + timing["suspect"]
+
+
+def test_that_a_gpu_was_never_calibrated_is_said_in_place_of_the_share():
+    assert (
+        "has not been measured (calibrate)"
+        in dict(timing_rows(graded(TimingDevice(Rounds("quiet", 2.0, 1))).timing))["rate"]
     )
 
 
@@ -258,7 +279,7 @@ def test_a_clock_that_was_held_back_is_said():
     hot = Surroundings(sm_mhz=1200, throttle=("power cap", "hardware thermal slowdown"))
     report = graded(TimingDevice(Rounds("quiet", 2.0, 1), after=hot))
     assert report.timing.throttle == hot.throttle
-    assert "1980 MHz, held back by power cap and hardware thermal slowdown" in text(report)
+    assert "SM 1980 MHz, held back by power cap and hardware thermal slowdown" in text(report)
     assert from_json(to_json(report)) == report
 
 

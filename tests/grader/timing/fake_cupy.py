@@ -80,6 +80,7 @@ class FakeCupy:
         self.now_ns, self.floor_ns, self.clocks = 0.0, floor_ns, list(clock_mhz)
         self._captured: list[Callable[[], None]] | None = None
         self.launched: list[tuple[str, int]] = []  # tools by name, others as "kernel", with their dynamic shared bytes
+        self.fills: list[tuple[int, int]] = []  # bytes and nonce of each
         self.shared_limits: dict[str, int] = {}
         event, module, stream = _classes(self, kernels)
         runtime = SimpleNamespace(
@@ -108,7 +109,7 @@ class FakeCupy:
 
     def _function(self, name: str, kernel):
         tools = {"empty": lambda: self.floor_ns, "stamp": self._stamp}
-        tools |= dict.fromkeys(("fill", "scrub"), lambda *_: 0.0)
+        tools |= {"scrub": lambda words, poison: 0.0, "fill": self._fill}
         for bits, dtype in ((16, np.float16), (32, np.float32), (64, np.float64)):
             tools[f"freshen{bits}"] = lambda address, n, nonce, dtype=dtype: _freshen(address, n, nonce, dtype)
         run = kernel or tools[name]
@@ -122,6 +123,10 @@ class FakeCupy:
 
         launch.ptr = name
         return launch
+
+    def _fill(self, address, n, nonce) -> float:
+        self.fills.append((16 * int(n), int(nonce)))
+        return 0.0
 
     def _stamp(self, address) -> float:
         clock = self.clocks.pop(0) if len(self.clocks) > 1 else self.clocks[0]

@@ -15,6 +15,7 @@ from grader.notebook.literals import launch_spec
 from grader.timing.decision import is_far_below
 from grader.timing.plan import schedule
 from grader.timing.statistics import statistics_of
+from grader.timing.trace import Surroundings
 from grader.worker.host import TIMING_SECONDS
 from simt.arch import arch
 from simt.events import Argument, Direction
@@ -92,6 +93,49 @@ def test_what_the_kernel_before_left_in_an_sm_is_gone_before_each_launch(monkeyp
         assert names[index - 3 : index] == ["scrub", "fill", "stamp"]
     whole = arch(device.arch).max_shared_bytes_per_block
     assert {shared for name, shared in launched if name == "scrub"} == {whole} == {device.cp.shared_limits["scrub"]}
+
+
+@pytest.mark.parametrize(("l2_bytes", "flushed"), [(1 << 20, 64 << 20), (50 << 20, 100 << 20)])
+def test_the_flush_is_twice_the_l2_cache_and_writes_other_data_each_time(monkeypatch, l2_bytes, flushed):
+    device = cuda(monkeypatch, kernel(6e4), kernel(4e4))
+    device.l2_bytes = l2_bytes
+    device.time(pair(), PLAN)
+    assert {size for size, _ in device.cp.fills} == {flushed}
+    nonces = [nonce for _, nonce in device.cp.fills]
+    assert len(set(nonces)) == len(nonces) > 2 * 40
+
+
+def test_each_kernel_is_warmed_up_five_times_and_for_a_fifth_of_a_second(monkeypatch):
+    for warm_up_ms, at_least in ((0.0, 5), (200.0, 50)):
+        clock, launches = Clock(monkeypatch), {"base": 0, "student": 0}
+
+        def counted(name, ns, launches=launches):
+            def run(x, y, n):
+                launches[name] += 1
+                return kernel(ns)(x, y, n)
+
+            return run
+
+        device = clock.of(cuda(monkeypatch, counted("base", 2e6), counted("student", 2e6)))
+        device.time(pair(8), TimingPlan(seed=5, warm_up_ms=warm_up_ms))
+        assert min(launches.values()) >= 40 + at_least
+
+
+def test_clocks_throttling_and_other_processes_are_read_before_and_after_the_pairs(monkeypatch):
+    device = cuda(monkeypatch, kernel(6e4), kernel(4e4))
+    seen = iter([Surroundings(sm_mhz=1980, foreign=1), Surroundings(sm_mhz=1200, throttle=("power cap",))])
+    monkeypatch.setattr(type(device), "surroundings", lambda self: next(seen))
+    trace = device.time(pair(), PLAN)
+    assert trace.before == Surroundings(sm_mhz=1980, foreign=1) and trace.after.throttle == ("power cap",)
+
+
+def test_the_order_of_each_pair_is_drawn_and_a_tenth_and_the_last_are_verified():
+    steps = [schedule(TimingPlan(pairs=40, seed=seed)) for seed in range(50)]
+    firsts = [step.order[0] for plan in steps for step in plan]
+    assert 0.4 < np.mean(firsts) < 0.6 and {step.order for plan in steps for step in plan} == {(0, 1), (1, 0)}
+    assert all(sum(step.verified for step in plan) in (4, 5) and plan[-1].verified for plan in steps)
+    assert len({index for plan in steps for index, step in enumerate(plan) if step.verified}) > 30
+    assert [index for index, step in enumerate(steps[0]) if step.floor] == [0, 8, 16, 24, 32]
 
 
 def test_a_short_kernel_is_timed_by_several_copies_at_once(monkeypatch):
