@@ -166,6 +166,8 @@ IN_PARALLEL = ["-n", "auto", "--maxprocesses", "4", "--dist", "loadfile"]
 
 
 def test(arguments):
+    if not (ROOT / "tests").is_dir():
+        raise SetupError("This copy of the course holds no tests; the course's public repository does.")
     prepare(("learn", "simt", gpu_group(cuda_driver()) or "gpu", "class", "jupyter", "test"))
     become(["-m", "pytest"] + (arguments or IN_PARALLEL), cwd=ROOT)
 

@@ -185,6 +185,15 @@ def test_unknown_lesson_lists_those_there_are(installed):
     assert done.returncode == 2 and "00_start_here, 04_tiling" in done.stderr
 
 
+def test_copy_without_tests_installs_nothing_to_run_them(tmp_path):
+    make_course(tmp_path, {})
+    done = subprocess.run(
+        [sys.executable, "course.py", "test"], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 3 and "holds no tests" in done.stderr
+    assert not (tmp_path / ".venv").exists()
+
+
 def test_no_arguments_show_the_usage_as_an_error(tmp_path):
     done = subprocess.run([sys.executable, str(ROOT / "course.py")], capture_output=True, text=True)
     assert done.returncode == 2 and "course.py learn" in done.stdout

@@ -57,6 +57,7 @@ class Cuda:
     name = "cuda"
 
     def __init__(self) -> None:
+        _find_cupys_cache()
         try:
             import cupy
         except ImportError as error:
@@ -169,6 +170,20 @@ class Cuda:
         """Gives cached memory back."""
         if not self.spent:
             self.cp.get_default_memory_pool().free_all_blocks()
+
+
+def _find_cupys_cache() -> None:
+    """Lets CuPy be imported where no folder can be made at home, such as by a service's user.
+
+    CuPy makes a folder for kernels that it compiles while it is imported, and fails where it cannot. Nothing here lets it
+    compile any, so any folder that is there will do. Source: cupy/cuda/_compiler_cache.py of CuPy 14.2.
+    """
+    if "CUPY_CACHE_DIR" in os.environ:
+        return
+    try:
+        os.makedirs(os.path.expanduser("~/.cupy/kernel_cache"), exist_ok=True)
+    except OSError:
+        os.environ["CUPY_CACHE_DIR"] = os.path.dirname(__file__)
 
 
 def _opened_nvml(pci_bus_id: str) -> Nvml | None:

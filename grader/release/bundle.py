@@ -1,4 +1,4 @@
-"""What a student gets in one file: lessons, pictures, grader and simulator, and nothing that gives an answer away."""
+"""What a student gets in one file: lessons, pictures, grader, simulator and their pages; nothing that gives an answer away."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from grader.hidden import ENVIRONMENT
 __all__ = ["MANIFEST", "BundleProblem", "bundled_files", "write_bundle"]
 
 MANIFEST = "MANIFEST.json"
-FOLDERS = ("assets", "grader", "lessons", "simt")
+FOLDERS = ("assets", "docs", "grader", "lessons", "simt")
 FILES = (
-    "course.py", "course_install.py", "course_update.py", "requirements.txt", "pyproject.toml", "README.md", "LICENSE",
+    "course.py", "course_install.py", "course_update.py", "requirements.txt", "pyproject.toml", "README.md", "CONTRIBUTING.md",
+    "STYLE.md", "LICENSE",
 )  # fmt: skip
 _NEVER = {"__pycache__", "__marimo__", ".ipynb_checkpoints"}
 # Zip files store local time; one fixed time makes equal contents equal bytes.

@@ -66,7 +66,15 @@ def test_it_holds_what_a_class_may_have(bundle):
     for path in (*SOLUTIONS, *(ROOT / "assets").glob("*.svg")):
         assert (f"lessons/{path.name}" if path.suffix == ".py" else f"assets/{path.name}") in names
     assert {"course.py", "requirements.txt", "grader/cli.py", "simt/program.py", LOCKED} <= names
-    assert not [name for name in names if name.split("/")[0] in ("solutions", "tests", "nbgrader", "docs", ".course")]
+    assert not [name for name in names if name.split("/")[0] in ("solutions", "tests", "nbgrader", ".course")]
+
+
+def test_what_its_readme_and_messages_name_is_in_it(bundle):
+    held = contents(bundle[0])
+    links = set(re.findall(r"\]\(([\w/.]+)\)", held["README.md"].decode()))
+    assert {"docs/simt.md", "CONTRIBUTING.md"} <= links and links <= set(held)
+    pages = {page for data in held.values() for page in re.findall(rb"(?<![\w/])docs/\w+\.md", data)}
+    assert {page.decode() for page in pages} <= set(held)
 
 
 def test_no_text_of_a_solution_is_in_it(bundle):

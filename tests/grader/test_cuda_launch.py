@@ -1,8 +1,10 @@
 """Launches through a CuPy of the tests: structures by value as cuLaunchKernel gets them, and how long a run took."""
 
 import ctypes
+import os
 import sys
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -101,3 +103,11 @@ def test_all_cases_together_get_the_time_of_two_and_a_second_each_after_it(monke
     assert [case.verdict for case in report.cases] == [Verdict.PASS, Verdict.PASS, Verdict.TIMEOUT]
     report = graded(gpu_whose_launches_take(monkeypatch, squares, [7.5, 7.5, *[0.9] * len(MAP.cases)]))
     assert report.verdict is Verdict.PASS and len(report.cases) == len(MAP.cases)
+
+
+def test_cupy_finds_a_folder_where_home_takes_none(monkeypatch):
+    monkeypatch.setenv("CUPY_CACHE_DIR", "")
+    monkeypatch.delenv("CUPY_CACHE_DIR")
+    monkeypatch.setenv("HOME", os.devnull)
+    cuda._find_cupys_cache()
+    assert Path(os.environ["CUPY_CACHE_DIR"]).is_dir()
