@@ -47,8 +47,8 @@ def is_too_short(statistics: Statistics) -> bool:
 
 
 def is_far_below(statistics: Statistics, thresholds: Sequence[float]) -> bool:
-    """True when every threshold is missed by more than a changed clock or a short launch could explain."""
-    high = statistics.high * (1.0 if 0 < statistics.used < LEAST_PAIRS else FAR_APART)
+    """True when every threshold is missed by a factor of `FAR_APART`."""
+    high = statistics.high * (FAR_APART if statistics.used >= LEAST_PAIRS else 1.0)
     return bool(thresholds) and all(decide(0.0, high, threshold) is Decision.FAIL for threshold in thresholds)
 
 
@@ -60,8 +60,8 @@ def disturbance(
 ) -> str:
     """Why this timing decides nothing, or "".
 
-    What is far below every threshold is decided whatever the clock and the baseline did: a kernel that is slow enough to
-    let a GPU fall asleep would otherwise lose no points.
+    Where a kernel is so slow that few pairs fit into a round, or that a short baseline cannot be timed by copies, what is
+    far below every threshold is decided all the same: it would otherwise lose nothing by being slow.
 
     Args:
         traces: the rounds.
@@ -72,11 +72,11 @@ def disturbance(
     foreign = max(max(trace.before.foreign, trace.after.foreign) for trace in traces)
     if foreign:
         return f"{_counted(foreign, 'other process', 'other processes')} used the GPU meanwhile"
-    if is_far_below(statistics, thresholds):
-        return ""
     total = statistics.used + statistics.dropped
     if statistics.dropped > MOST_DROPPED * total:
         return f"the SM clock changed within {statistics.dropped} of {total} pairs"
+    if (total < LEAST_PAIRS or is_too_short(statistics)) and is_far_below(statistics, thresholds):
+        return ""
     if calibrated_ns and abs(statistics.baseline_ns / calibrated_ns - 1) > BASELINE_APART:
         return (
             f"the baseline took {statistics.baseline_ns / 1e3:.4g} µs, and {calibrated_ns / 1e3:.4g} µs when this GPU "

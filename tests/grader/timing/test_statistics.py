@@ -174,23 +174,33 @@ def test_one_launch_that_somebody_held_up_fails_nobody():
     assert decision(outcome, 1.3) is Decision.PASS and outcome.repeated
 
 
-ASLEEP = {
-    "the clock": lambda: trace_of(np.full(20, 6e4), np.full(20, 9e6), student_mhz=np.full(20, 345.0)),
-    "the baseline": lambda: trace_of(np.full(20, 9e4), np.full(20, 9e6)),
-    "the launches": lambda: trace_of(np.full(20, 6e3), np.full(20, 9e6), floor_ns=np.full(3, 3000.0)),
+FAR_TOO_SLOW = {
+    "few pairs at another clock": few(9e-5, 5.0, 5.0, student_mhz=np.full(2, 345.0)),
+    "a baseline too short for single launches": trace_of(np.full(20, 6e3), np.full(20, 9e8)),
 }
 
 
-@pytest.mark.parametrize("what", ASLEEP)
-def test_what_is_far_below_a_goal_fails_whatever_a_sleepy_gpu_did(what):
-    trace = ASLEEP[what]()
+@pytest.mark.parametrize("what", FAR_TOO_SLOW)
+def test_a_kernel_gains_nothing_by_being_too_slow_to_be_timed_well(what):
+    trace = FAR_TOO_SLOW[what]
     outcome = judge_rounds(lambda fresh: trace, [1.3], 6e4)
     assert decision(outcome, 1.3) is Decision.FAIL and not outcome.problem and outcome.repeated
-    # Not so far below, the same disturbance decides nothing, and another process never fails anybody.
     nearer = replace(trace, student_ns=trace.baseline_ns * 2)
     assert judge_rounds(lambda fresh: nearer, [1.3], 6e4).problem
     beside = replace(trace, after=Surroundings(foreign=1))
     assert "other process" in judge_rounds(lambda fresh: beside, [1.3], 6e4).problem
+
+
+@pytest.mark.parametrize(
+    "trace",
+    [
+        trace_of(np.full(20, 6e4), np.full(20, 9e6), student_mhz=np.full(20, 345.0)),
+        trace_of(np.full(20, 9e4), np.full(20, 9e6)),
+    ],
+)
+def test_a_disturbed_round_of_enough_pairs_fails_nobody_however_slow(trace):
+    outcome = judge_rounds(lambda fresh: trace, [1.3], 6e4)
+    assert outcome.problem and not outcome.repeated
 
 
 def test_no_kernel_is_faster_than_its_bytes():
