@@ -57,7 +57,9 @@ def read_notebook(
         what = "a folder" if path.is_dir() else "no file"
         raise NotebookProblem(f"{path} is {what}", "give the path of a .py or .ipynb file")
     _check_size(path, path.stat().st_size)
-    return read_notebook_bytes(path.read_bytes(), path, exercises, fixture)
+    with path.open("rb") as file:
+        data = file.read(MAX_NOTEBOOK_BYTES + 1)  # it may have grown since
+    return read_notebook_bytes(data, path, exercises, fixture)
 
 
 def read_notebook_bytes(

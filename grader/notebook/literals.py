@@ -19,6 +19,7 @@ MAX_DEPTH = 20
 MAX_ITEMS = 10_000
 MAX_EXPRESSION = 200  # characters
 LARGEST = 2**62  # of any value inside an expression
+MOST_BITS = 1024  # of a whole number: more than any size has, fewer than Python refuses to write out (4300 digits)
 KEYS = ("grid", "block", "shared_bytes", "cluster")
 DEFAULT_SHARED_BYTES = 48 * 1024  # above it the host has to raise the kernel's limit; the grader does
 
@@ -48,9 +49,12 @@ def read_literal(node: ast.expr, depth: int = 0) -> object:
     if depth > MAX_DEPTH:
         raise LiteralProblem(f"a literal nested more than {MAX_DEPTH} deep", "write it flat", node.lineno)
     match node:
+        case ast.Constant(value=int() as number) if number.bit_length() > MOST_BITS:
+            raise LiteralProblem(f"a whole number of {number.bit_length()} bits", "write a smaller one", node.lineno)
         case ast.Constant(value=bool() | int() | float() | str() | None):
             return node.value
-        case ast.UnaryOp(op=ast.USub() | ast.UAdd(), operand=ast.Constant(value=int() | float() as value)):
+        case ast.UnaryOp(op=ast.USub() | ast.UAdd(), operand=ast.Constant(value=int() | float() as value) as operand):
+            read_literal(operand, depth + 1)
             return value if type(value) is bool else (-value if isinstance(node.op, ast.USub) else value)
         case ast.JoinedStr(values=parts) if all(isinstance(part, ast.Constant) for part in parts):
             return "".join(str(part.value) for part in parts)  # type: ignore[attr-defined]
@@ -93,8 +97,7 @@ def _not_a_literal(node: ast.expr) -> LiteralProblem:
         case ast.BinOp():
             return LiteralProblem(
                 "an expression that joins or computes a value",
-                f"{NOT_RUN}: write the result out. In a launch, put a computed dimension in quotes: "
-                '"ceil_div(n, 256)"',
+                f'{NOT_RUN}: write the result out. In a launch, put a computed dimension in quotes: "ceil_div(n, 256)"',
                 node.lineno,
             )
         case ast.Name(id=name):
@@ -143,7 +146,7 @@ def _dimensions(key: str, value: object) -> tuple[int | str, ...]:
 
 
 def _dimension(key: str, value: object) -> int | str:
-    if type(value) is int or type(value) is str:
+    if type(value) is str or (type(value) is int and value.bit_length() <= MOST_BITS):
         return value
     raise LiteralProblem(
         f"{key} holds {_named(value)}", "a dimension is a whole number, or a string over the case's sizes"
@@ -151,7 +154,10 @@ def _dimension(key: str, value: object) -> int | str:
 
 
 def _named(value: object) -> str:
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:  # Python writes out no whole number of more than 4300 digits
+        text = "a number of thousands of digits"
     return f"{text if len(text) <= 40 else text[:37] + '...'} ({type(value).__name__})"
 
 

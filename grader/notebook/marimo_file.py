@@ -53,7 +53,7 @@ def _cells_of(tree: ast.Module, lines: list[str], place: str):
         match node:
             case ast.FunctionDef() | ast.AsyncFunctionDef() if any(map(_is_cell, node.decorator_list)):
                 yield _block(node.body, node.lineno, node.end_lineno or node.lineno, lines, place)
-            case ast.With() if any("app.setup" in ast.unparse(item.context_expr) for item in node.items):
+            case ast.With() if any(_is_setup(item.context_expr) for item in node.items):
                 yield _block(node.body, node.lineno, node.end_lineno or node.lineno, lines, place)
             case ast.Expr(
                 value=ast.Call(func=ast.Attribute(attr="_unparsable_cell"), args=[ast.Constant() as code, *_])
@@ -70,6 +70,14 @@ def _is_cell(decorator: ast.expr) -> bool:
     """True for `@app.cell` and `@app.cell(…)`."""
     target = decorator.func if isinstance(decorator, ast.Call) else decorator
     return isinstance(target, ast.Attribute) and target.attr == "cell"
+
+
+def _is_setup(context: ast.expr) -> bool:
+    """True for `with app.setup:` and `with app.setup(…):`."""
+    match context.func if isinstance(context, ast.Call) else context:
+        case ast.Attribute(value=ast.Name(id="app"), attr="setup"):
+            return True
+    return False
 
 
 def _block(body: list[ast.stmt], header: int, end: int, lines: list[str], place: str) -> Cell:

@@ -1,11 +1,13 @@
 """Answers read from notebooks: what is found, what is refused with its lines, and that nothing runs."""
 
+import ast
 import importlib.util
 import json
 from dataclasses import replace
 
 import pytest
 
+from grader.answers import submit
 from grader.exercises import exercise
 from grader.model import LaunchSpec, Submission, Unreadable
 from grader.notebook import MAX_NOTEBOOK_BYTES, NotebookProblem, read_notebook
@@ -193,6 +195,38 @@ def test_nothing_of_a_notebook_is_run(tmp_path):
     read(tmp_path, HEADER + f"{spell}\n" + cell(f"{spell}\nmap1d_src = {spell}\nmap1d_launch = {{'grid': {spell}}}"))
     read(tmp_path, jupyter(f"{spell}\nmap1d_src = {spell}"), name="lesson.ipynb")
     assert not witness.exists()
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ["a" + ".b" * 2000, "a" + "[0]" * 2000, "+".join(["a"] * 2000), "app.setup" + ".b" * 900, "app.setup" + "()" * 900],
+    ids=["attributes", "subscripts", "a sum", "attributes of a setup", "calls of a setup"],
+)
+def test_a_deep_expression_beside_an_answer_costs_it_nothing(tmp_path, expression):
+    found = read(tmp_path, HEADER + answer_cell() + f"with {expression}:\n    pass\n")
+    assert isinstance(found.answers["topic.map1d"], Submission)
+
+
+@pytest.mark.parametrize(
+    "number",
+    ["0x" + "f" * 5000, "-0x" + "f" * 5000, "(1, 0x" + "f" * 400_000 + ")"],
+    ids=["long", "negative", "in a tuple"],
+)
+@pytest.mark.parametrize("key", ["grid", "block", "shared_bytes", "cluster", "other"])
+def test_a_number_that_python_would_not_write_out_costs_only_its_launch(tmp_path, key, number):
+    launch = {"grid": "1", "block": "256"} | {key: number}
+    literal = "{" + ", ".join(f'"{name}": {value}' for name, value in launch.items()) + "}"
+    text = answer_cell().replace('{"grid": "ceil_div(n, 256)", "block": 256}', literal)
+    found = read(tmp_path, HEADER + text + answer_cell("dot", "topic.dot"))
+    assert "bits" in found.answers["topic.map1d"].problems[0].message
+    assert not found.answers["topic.dot"].problems
+
+
+@pytest.mark.parametrize("shape", ["{}", '{{"grid": {}, "block": 1}}', '{{"grid": [{}], "block": 1}}'])
+def test_such_a_number_in_a_running_notebook_is_a_finding(shape):
+    launch = ast.literal_eval(shape.format(hex(1 << 20_000)))
+    (finding,) = submit(MAP, CUDA, launch).problems
+    assert finding.check == "launch.literal" and "thousands of digits" in finding.message
 
 
 SHAPES = [
