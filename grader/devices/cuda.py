@@ -45,6 +45,7 @@ ERRORS = {
     "INVALID_VALUE": ("launch.block-limit", "a launch that it does not accept"),
     "OUT_OF_RESOURCES": ("launch.registers", "a launch that needs more than it has"),
 }
+NO_MEMORY = "out of memory"  # in what cudaGetErrorString and cuGetErrorString say of it
 
 
 class Cuda:
@@ -119,8 +120,18 @@ class Cuda:
                 result = _late(config, seconds, budget) if late else _finished(config, arguments, buffers)
                 return replace(result, seconds={"run": seconds})
         except (self.cp.cuda.driver.CUDADriverError, self.cp.cuda.runtime.CUDARuntimeError) as error:
-            self.spent = True
+            self._lost(error)
             return _result(Status.STOPPED, config, (_finding(str(error)),))
+
+    def _lost(self, error: Exception) -> None:
+        """Nothing more runs in this process.
+
+        Raises:
+            MemoryError: the GPU has too little memory, mostly because others hold it: that decides nothing.
+        """
+        self.spent = True
+        if NO_MEMORY in str(error):
+            raise MemoryError(f"the GPU has too little memory left ({error})") from None
 
     def load(self, compiled: Compiled):
         """The module in `compiled`'s machine code."""
@@ -155,7 +166,7 @@ class Cuda:
             with contextlib.closing(PairTimer(self, pair)) as timer:
                 return timer.run(plan)
         except (self.cp.cuda.driver.CUDADriverError, self.cp.cuda.runtime.CUDARuntimeError) as error:
-            self.spent = True
+            self._lost(error)
             nothing = np.zeros(0)
             return Trace(
                 nothing, nothing, nothing, nothing, nothing, self.product, self.driver, self.uuid, seed=plan.seed,

@@ -78,8 +78,9 @@ class _Worker:
         extend_cpu_limit(self._limits)
         try:
             return self._time(message[1:]) if message[0] == b"time" else self._run(message[1:])
-        except MemoryError:
-            return (json.dumps({"error": "the launch needs more memory than the worker may use"}).encode(),)
+        except MemoryError as error:
+            which = f": {error}" if str(error) else ""
+            return (json.dumps({"error": f"the launch needs more memory than the worker can have{which}"}).encode(),)
         except Exception as error:
             import traceback
 
@@ -106,7 +107,9 @@ class _Worker:
         third = (len(parts) - 1) // 3
         baseline, student, tools = (unpack_launch(parts[1 + i * third : 1 + (i + 1) * third]) for i in range(3))
         arms = [TimedKernel(launch.compiled, launch.config) for launch in (baseline, student)]
-        pair = TimingPair(arms[0], arms[1], student.arguments, tuple(plan["fresh"]), tools.compiled, plan["baseline_ns"])
+        pair = TimingPair(
+            arms[0], arms[1], student.arguments, tuple(plan["fresh"]), tools.compiled, plan["baseline_ns"]
+        )
         trace = self._device.time(pair, TimingPlan(**plan["plan"]))
         return (*pack_trace(trace), b"spent" if self._device.spent else b"")
 

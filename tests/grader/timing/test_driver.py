@@ -254,6 +254,18 @@ def test_an_error_of_the_driver_leaves_a_finding_and_a_spent_device(monkeypatch)
     assert trace.findings[0].check == "memcheck.global.read-oob"
 
 
+def test_too_little_memory_on_the_gpu_is_no_fault_of_a_kernel(monkeypatch):
+    def full(x, y, n):
+        raise CudaError("CUDA_ERROR_OUT_OF_MEMORY: out of memory")
+
+    device = cuda(monkeypatch, kernel(6e4), full)
+    with pytest.raises(MemoryError, match="too little memory left"):
+        device.time(pair(), PLAN)
+    assert device.spent
+    with pytest.raises(MemoryError):
+        device.run(compiled("student"), CONFIG, pair().arguments)
+
+
 @pytest.mark.parametrize(("spoil", "wrong"), [(False, False), (True, True)])
 def test_checked_launches_are_verified_against_contents_made_again(monkeypatch, spoil, wrong):
     from dataclasses import replace
