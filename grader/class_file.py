@@ -36,7 +36,7 @@ from __future__ import annotations
 import enum
 import tomllib
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
@@ -129,6 +129,11 @@ class ClassFile:
     def assignment_of(self, exercise_id: str) -> Assignment | None:
         """The first assignment that asks for the exercise."""
         return next((row for row in self.assignments if exercise_id in row.exercises), None)
+
+    def strangers(self, known: Iterable[str]) -> list[str]:
+        """Who stands in a group, but neither in [students] nor among the `known`: a mate, or a name that was mistyped."""
+        named = {member for members in self.groups.values() for member in members}
+        return sorted(named - set(self.students) - set(known))
 
 
 def no_class() -> ClassFile:

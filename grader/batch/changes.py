@@ -41,6 +41,8 @@ def _why(was: Entry | None, now: Entry) -> str:
         reasons.append("handed in now")
     if was.verdict != now.verdict:
         reasons.append(f"{was.verdict} became {now.verdict}")
+    if was.speed and now.speed and was.speed != now.speed:
+        reasons.append(f"its speed is {now.speed} instead of {was.speed}")
     reasons += _goals(was.report or {}, now.report or {})
     if was.kept_share != now.kept_share:
         reasons.append(f"lateness keeps {now.kept_share:g} instead of {was.kept_share:g}")

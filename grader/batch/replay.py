@@ -9,7 +9,7 @@ from grader.batch.course import class_of_store, open_course
 from grader.batch.reading import submissions_in
 from grader.batch.work import Task, do
 from grader.hidden import load_hidden
-from grader.model import Submission
+from grader.model import Basis, Submission
 from grader.pipeline import versions
 from grader.stores import Grading
 from grader.stores.sql_store import SqlStore
@@ -63,9 +63,19 @@ def replay(store: SqlStore, grading: Grading) -> Replayed:
     ((_, report),) = do(task)
     stored = grading.report
     differences = tuple(
-        name for name in report if name not in (*TIMES, "versions") and report[name] != stored.get(name)
+        name
+        for name in report
+        if name not in (*TIMES, "versions") and _repeatable(report, name) != _repeatable(stored, name)
     )
     return Replayed(report, differences, _versions(stored["versions"]))
+
+
+def _repeatable(report: Mapping[str, object], name: str) -> object:
+    """A field as it comes again: of a goal that was measured the state, since no two measurements give the same ratio."""
+    value = report.get(name)
+    if name == "goals" and isinstance(value, list):
+        return [goal | {"value": None} if goal["basis"] == Basis.MEASURED else goal for goal in value]
+    return value
 
 
 def _answer(store: SqlStore, grading: Grading) -> Submission:

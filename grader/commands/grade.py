@@ -1,4 +1,7 @@
-"""`grade DIR --db URL`: a class's hand-ins into verdicts; takes up where a killed run stopped, and does nothing twice."""
+"""`grade DIR --db URL`: a class's hand-ins into verdicts; takes up where a killed run stopped, and does nothing twice.
+
+Without DIR it is about the hand-ins that the store holds: a host with a GPU measures so what was left pending.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grader.commands.status import Refusal, Status
-from grader.commands.storing import add_store_options, book_of, opened_store, refusing
+from grader.commands.storing import add_store_options, book_of, missing_device, opened_store, refusing
 from grader.console import Output
 from grader.model import Verdict
 
@@ -30,9 +33,13 @@ MOST_SHOWN = 40  # failures by name in the summary; --json lists all
 def add(commands: argparse._SubParsersAction) -> None:
     """The command's arguments."""
     parser = commands.add_parser("grade", help="grade a class: folders, zips, downloads of learning platforms")
-    parser.add_argument("folder", metavar="DIR", help="a folder or zip of hand-ins")
+    parser.add_argument(
+        "folder", nargs="?", metavar="DIR", help="a folder or zip of hand-ins; without it, what the store holds"
+    )
     add_store_options(parser)
-    parser.add_argument("--class", dest="class_file", metavar="class.toml", help="the class; DIR/class.toml by default")
+    parser.add_argument(
+        "--class", dest="class_file", metavar="class.toml", help="the class; DIR/class.toml, or else the store's"
+    )
     parser.add_argument("--workers", type=_positive, metavar="N", help="processes; as many as there are processors")
     parser.add_argument("--cluster", metavar="ADDRESS", help="a Dask cluster: tcp://HOST:PORT or slurm:CONFIG.toml")
     parser.add_argument("--device", choices=("simulator", "cuda"), default="simulator", help="what runs the kernels")
@@ -58,15 +65,22 @@ def run(arguments: argparse.Namespace, out: Output) -> Status:
         collected = as_known(collected, store.students())
         plan, lost = _grade(arguments, store, collected, class_file, out)
         book = book_of(store)
+        strangers = class_file.strangers(store.students())
     students = set(collected.students)
+    _say_strangers(strangers, out)
     return _report(book, plan, collected, [row for row in book.rows if row.student in students], lost, out)
 
 
 def _collected(arguments: argparse.Namespace):
-    from grader.batch.course import find_class
+    from grader.batch.course import class_of_store, find_class
+    from grader.batch.kept import kept_hand_ins
     from grader.collecting import CollectingProblem, collect
     from grader.packs import known_exercises
 
+    if arguments.folder is None:
+        with opened_store(arguments.db) as store:
+            named = arguments.class_file
+            return kept_hand_ins(store), find_class(named, Path()) if named else class_of_store(store)
     folder = Path(arguments.folder)
     class_file = find_class(arguments.class_file, folder)
     lessons = {row.lesson for row in known_exercises(class_file.packs)}
@@ -122,16 +136,8 @@ def _runner(arguments: argparse.Namespace) -> Iterator[Runner]:
 
 def _need_device(name: str) -> None:
     """Refuses a device that this machine does not have, before every hand-in meets that on its own."""
-    from grader.devices import DeviceMissing
-    from grader.worker import host
-
-    if name == "simulator":
-        return
-    try:
-        with host.fresh_device(name) as device:
-            device.capabilities  # noqa: B018 - starts it
-    except DeviceMissing as missing:
-        raise Refusal(str(missing), "`doctor` says what this machine has", Status.NOT_SUPPORTED) from missing
+    if why := missing_device(name):
+        raise Refusal(why, "`doctor` says what this machine has", Status.NOT_SUPPORTED)
 
 
 @contextmanager
@@ -161,14 +167,15 @@ def _report(
             out.emit(_line(row, entry))
     entries = [entry for row in rows for entry in row.entries]
     counts = Counter(entry.verdict for entry in entries)
+    pending = sum(entry.is_pending for entry in entries)
     passed = sum(entry.is_passed for entry in entries)
     lost_keys = {outcome.task.key for outcome in lost}
     new = sum(len(work.waiting) for work in plan.works if work.task.key not in lost_keys)
     problems = _problems(plan, collected)
     out.emit({"summary": {
         "students": len(rows), "hand_ins": len(plan.hand_ins), "exercises": len(book.exercises), "results": len(entries),
-        "passed": passed, "graded_now": new, "known": plan.n_known, "lost": len(lost), "verdicts": dict(sorted(counts.items())),
-        "problems": problems,
+        "passed": passed, "pending": pending, "graded_now": new, "known": plan.n_known, "lost": len(lost),
+        "verdicts": dict(sorted(counts.items())), "problems": problems,
     }})  # fmt: skip
     if not out.json_lines:
         _say_failures(rows, problems, out)
@@ -177,6 +184,10 @@ def _report(
             f"{new} graded now, {plan.n_known} known already"
             + (f", {len(lost)} hand-ins ended whatever graded them: run the command again" if lost else "")
         )
+        if pending:
+            out.say(
+                f"of {pending} results points for speed are open: on a host with a GPU, `grade --db URL --device cuda`"
+            )
     if lost or Verdict.INTERNAL_ERROR in counts:
         return Status.INTERNAL
     return Status.PASSED if passed == len(entries) and not problems and entries else Status.NOT_PASSED
@@ -195,9 +206,9 @@ def _problems(plan: Plan, collected: Collected) -> list[dict[str, str]]:
 def _line(row: Row, entry: Entry) -> dict[str, object]:
     return {
         "student": row.student, "name": row.name, "group": row.group, "exercise_id": entry.exercise_id, "file": entry.file,
-        "verdict": entry.verdict, "passed": entry.is_passed, "pending": entry.is_pending, "score": entry.score,
-        "max_score": entry.max_score, "kept_share": entry.kept_share, "manual": entry.is_manual, "comment": entry.comment,
-        "message": entry.message, "digest": entry.digest,
+        "verdict": entry.verdict, "passed": entry.is_passed, "pending": entry.is_pending, "speed": str(entry.speed),
+        "score": entry.score, "max_score": entry.max_score, "kept_share": entry.kept_share, "manual": entry.is_manual,
+        "comment": entry.comment, "message": entry.message, "digest": entry.digest,
     }  # fmt: skip
 
 
@@ -215,6 +226,15 @@ def _say_failures(rows: list[Row], problems: list[dict[str, str]], out: Output) 
         out.say(line)
     if len(lines) > MOST_SHOWN:
         out.say(f"… and {len(lines) - MOST_SHOWN} more; `--json` lists all")
+
+
+def _say_strangers(strangers: list[str], out: Output) -> None:
+    """People of a group may never hand in themselves; a name that was mistyped looks the same."""
+    if strangers:
+        out.say(
+            f"in a group, but never handed in themselves: {', '.join(strangers)}. Each has a row; is every name as it is "
+            "in the hand-ins? [students] of class.toml is where to say so"
+        )
 
 
 def _short(message: str) -> str:

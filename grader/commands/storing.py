@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from grader.gradebook import Gradebook
     from grader.stores.sql_store import SqlStore
 
-__all__ = ["add_store_options", "book_of", "opened_store", "refusing"]
+__all__ = ["add_store_options", "book_of", "missing_device", "opened_store", "refusing"]
 
 
 def add_store_options(parser: argparse.ArgumentParser) -> None:
@@ -65,3 +65,18 @@ def book_of(store: SqlStore) -> Gradebook:
 
     class_file = class_of_store(store)
     return make_gradebook(facts_of(store), class_file, frozen_rows(store, class_file))
+
+
+def missing_device(name: str) -> str:
+    """Why this machine cannot judge on the device of that name, "" where it can."""
+    from grader.devices import DeviceMissing
+    from grader.worker import host
+
+    if name in ("", "simulator"):
+        return ""
+    try:
+        with host.fresh_device(name) as device:
+            device.capabilities  # noqa: B018 - starts it
+    except DeviceMissing as missing:
+        return str(missing)
+    return ""

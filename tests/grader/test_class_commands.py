@@ -71,6 +71,24 @@ def test_a_second_run_grades_nothing(command, folder, quick):
     assert len(quick.judged) == 2 and last["summary"]["graded_now"] == 0 and last["summary"]["known"] == 2
 
 
+def test_without_a_folder_what_the_store_holds_is_graded_again(command, folder, quick, tmp_path):
+    write(folder / "class.toml", f'[[assignments]]\nname = "a"\nexercises = ["{MAP}"]\n')
+    _, (*rows, _) = command("grade", folder)
+    before = exported(command, tmp_path)
+    shutil.rmtree(folder)
+    status, (*again, last) = command("grade")
+    assert status == Status.NOT_PASSED and again == rows and last["summary"]["known"] == 2
+    assert exported(command, tmp_path) == before
+
+
+def test_a_name_that_stands_in_a_group_only_is_asked_about(folder, quick, capsys):
+    db = str(folder.parent / "class.db")
+    write(folder / "class.toml", '[groups]\n"team 1" = ["ann", "anm"]\nt2 = ["bob", "mate"]\n[students.mate]\n')
+    main(["grade", str(folder), "--db", db, "--json"])
+    said = " ".join(capsys.readouterr().err.split())
+    assert "in a group, but never handed in themselves: anm." in said and "[students]" in said
+
+
 def test_everything_right_is_status_0(command, folder, quick):
     shutil.rmtree(folder / "bob")
     write(folder / "class.toml", f'[[assignments]]\nname = "a"\nexercises = ["{MAP}"]\n')
@@ -133,7 +151,15 @@ def test_a_dry_run_without_a_store_lists_everybody_and_makes_none(command, folde
 
 @pytest.mark.parametrize(
     "words",
-    [("export", "--to", "csv", "out.csv"), ("statistics",), ("similar",), ("replay", "0123456"), ("mark", "a", MAP)],
+    [
+        ("export", "--to", "csv", "out.csv"),
+        ("statistics",),
+        ("similar",),
+        ("replay", "0123456"),
+        ("mark", "a", MAP),
+        ("grade",),
+        ("grade", "--dry-run"),
+    ],
 )
 def test_a_store_that_is_not_there_is_not_made_by_reading_it(command, folder, words):
     if words[0] == "mark":
