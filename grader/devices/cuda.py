@@ -80,7 +80,9 @@ class Cuda:
         self.sm_count = int(properties["multiProcessorCount"])
         self._nvml = _opened_nvml(self.device.pci_bus_id)
         facts = self._nvml.facts() if self._nvml else None
-        self.driver, self.uuid = (facts.driver, facts.uuid) if facts else ("", "")
+        self.driver = facts.driver if facts else ""
+        # Where nobody tells the UUID, the address tells one GPU of a machine from another just as well.
+        self.uuid = (facts.uuid if facts else "") or f"GPU-at-{self.device.pci_bus_id}"
         self.peak_bandwidth = (facts.peak_bandwidth if facts else None) or 0.0
         self.spent = False
 

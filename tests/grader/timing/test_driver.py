@@ -13,6 +13,7 @@ from grader.measure import timed_case, timed_pair, verified_round
 from grader.model import Compiled, Resources, Timed, TimedKernel, TimingPair, TimingPlan
 from grader.notebook.literals import launch_spec
 from grader.timing.decision import is_far_below
+from grader.timing.lock import lock_path
 from grader.timing.plan import schedule
 from grader.timing.statistics import statistics_of
 from grader.timing.trace import Surroundings
@@ -252,6 +253,13 @@ def test_an_error_of_the_driver_leaves_a_finding_and_a_spent_device(monkeypatch)
     trace = device.time(pair(), PLAN)
     assert device.spent and trace.baseline_ns.size == 0
     assert trace.findings[0].check == "memcheck.global.read-oob"
+
+
+def test_a_gpu_whose_uuid_nobody_tells_has_a_lock_by_its_address(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pynvml", None)  # as where it is not installed
+    device = cuda(monkeypatch, kernel(6e4), kernel(6e4))
+    assert device.uuid == "GPU-at-0000:01:00.0" == device.time(pair(), PLAN).uuid
+    assert "0000_01_00" in lock_path(device.uuid).name
 
 
 def test_too_little_memory_on_the_gpu_is_no_fault_of_a_kernel(monkeypatch):
