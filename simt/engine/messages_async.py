@@ -46,7 +46,8 @@ def _bulk_read(view: LaunchView, found: Found, message: str) -> Diagnostic:
     if found.low == Why.WRONG_PHASE:
         parity = found.high & 1
         message += (
-            f"the wait at its mbarrier asked for parity {parity}, and that phase was over before the copy began: it did not wait"
+            f"the wait at its mbarrier asked for parity {parity}, and that phase was over before the copy began: "
+            "it did not wait"
         )
         help = (
             f"wait for parity {1 - parity} here: the first phase of an mbarrier has parity 0, and it flips with each phase"

@@ -46,9 +46,8 @@ def _deadlock(view: LaunchView, found: Found) -> Diagnostic:
     block, warp = found.low >> 32, found.low & 0xFFFFFFFF
     missing = "nobody is missing" if found.high else f"warp {warp} of {named_block(view, block)} has not arrived"
     elsewhere = f": it waits{at_line(view, found.also_site)}" if view.line(found.also_site) else ""
-    message = (
-        f"deadlock: {who(view, found)} waits at the barrier of its cluster{at_line(view, found.site)}, and {missing}{elsewhere}"
-    )
+    where = at_line(view, found.site)
+    message = f"deadlock: {who(view, found)} waits at the barrier of its cluster{where}, and {missing}{elsewhere}"
     return told(view, found, message, help="every thread of every block of the cluster must come by, equally often")
 
 
