@@ -89,7 +89,9 @@ def _conflict(site: SiteView) -> Diagnostic:
         f"{ways:.3g}-way bank conflict: a shared {'load' if site.access == Access.LOAD else 'store'} takes "
         f"{wavefronts / requests:.3g} wavefronts per request where {(wavefronts - excess) / requests:.3g} would do"
     )
-    help = "lanes that walk a column meet in one bank: pad the row by one element ([32][33]) or swizzle the column index"
+    help = (
+        "lanes that walk a column meet in one bank: pad the row by one element ([32][33]) or swizzle the column index"
+    )
     return diagnose("perf.bank-conflict", message, line=site.line, help=help)
 
 
@@ -105,7 +107,9 @@ def _divergence(by_line: Mapping[int, Counters]) -> list[Diagnostic]:
             f"{counters.divergent_branches} of {max(counters.branches, counters.divergent_branches)} branches here split a "
             f"warp; over the launch only {100 * total.lane_efficiency:.0f} % of lanes work"
         )
-        help = "let whole warps take one path: branch on the warp's number, or give neighbouring lanes neighbouring work"
+        help = (
+            "let whole warps take one path: branch on the warp's number, or give neighbouring lanes neighbouring work"
+        )
         found.append(diagnose("perf.divergence", message, line=line or None, help=help))
     return found
 

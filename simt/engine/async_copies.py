@@ -27,6 +27,7 @@ from simt.engine.wgmma_rules import overwrite_reading
 
 __all__ = ["COPIES", "land_arrivals", "start_copies"]
 
+
 @native
 def start_copies(block: Ptr[Block]) -> void:
     """A block begins: nothing is in flight."""
@@ -69,7 +70,13 @@ def new_flight(warp: Ptr[Warp]) -> Ptr[Flight]:
 
 @native
 def copy_async(
-    warp: Ptr[Warp], source: Ptr[Site], target: Ptr[Site], mask: u32, sources: Ptr[u64], targets: Ptr[u64], wanted: Ptr[u32]
+    warp: Ptr[Warp],
+    source: Ptr[Site],
+    target: Ptr[Site],
+    mask: u32,
+    sources: Ptr[u64],
+    targets: Ptr[u64],
+    wanted: Ptr[u32],
 ) -> void:
     """A warp's request: every active lane copies `wanted` bytes and zeros after them."""
     if mask == 0:

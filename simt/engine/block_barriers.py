@@ -106,6 +106,14 @@ def report_deadlock(block: Ptr[Block]) -> void:
         warp = warp_of(block, i32(index))
         if warp.status == WarpStatus.AT_BARRIER and warp.barrier != CLUSTER_BARRIER:
             waits = addr(block.barriers) + warp.barrier
-            record(warp, DEADLOCK_BARRIER, warp.barrier_site, -1, warp.barrier_mask, u64(warp.barrier),
-                   u64(waits.arrived), u64(waits.expected))
+            record(
+                warp,
+                DEADLOCK_BARRIER,
+                warp.barrier_site,
+                -1,
+                warp.barrier_mask,
+                u64(warp.barrier),
+                u64(waits.arrived),
+                u64(waits.expected),
+            )
             return

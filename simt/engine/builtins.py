@@ -1,5 +1,4 @@
-"""Builtins of the native subset: bit counting, extremes, memory blocks and atomics.
-"""
+"""Builtins of the native subset: bit counting, extremes, memory blocks and atomics."""
 
 from __future__ import annotations
 
@@ -37,7 +36,9 @@ def _extreme(op: ast.cmpop):
 
 
 def _byte_count(b: ir.IRBuilder, count) -> ir.Value:
-    return coerce(b, count, Int(64, True)).llvm if not isinstance(count, Value) else convert(b, count, Int(64, True)).llvm
+    return (
+        coerce(b, count, Int(64, True)).llvm if not isinstance(count, Value) else convert(b, count, Int(64, True)).llvm
+    )
 
 
 def _memcpy(b: ir.IRBuilder, target: Value, source: Value, count) -> None:

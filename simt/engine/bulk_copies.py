@@ -82,8 +82,16 @@ def begin_reading(warp: Ptr[Warp], site: Ptr[Site], lane: u32, offset: u64, n_by
 
 @native
 def bulk_load(
-    warp: Ptr[Warp], read: Ptr[Site], write: Ptr[Site], bar: Ptr[Site], mask: u32, sources: Ptr[u64], targets: Ptr[u64],
-    sizes: Ptr[u32], barriers: Ptr[u64], ranks: Ptr[u32]
+    warp: Ptr[Warp],
+    read: Ptr[Site],
+    write: Ptr[Site],
+    bar: Ptr[Site],
+    mask: u32,
+    sources: Ptr[u64],
+    targets: Ptr[u64],
+    sizes: Ptr[u32],
+    barriers: Ptr[u64],
+    ranks: Ptr[u32],
 ) -> void:
     """Every active lane copies from global to shared memory, of all blocks in `ranks` where it is not 0."""
     lanes = mask
@@ -96,13 +104,22 @@ def bulk_load(
             left &= left - 1
             if not is_null(home) and sizes[lane] != 0:
                 offset = targets[lane] & OFFSET_MASK
-                load_into(home, read, write, bar, lane, sources[lane], offset, u64(sizes[lane]), barriers[lane] & OFFSET_MASK)
+                load_into(
+                    home, read, write, bar, lane, sources[lane], offset, u64(sizes[lane]), barriers[lane] & OFFSET_MASK
+                )
 
 
 @native
 def load_into(
-    warp: Ptr[Warp], read: Ptr[Site], write: Ptr[Site], bar: Ptr[Site], lane: u32, source: u64, offset: u64, n_bytes: u64,
-    place: u64
+    warp: Ptr[Warp],
+    read: Ptr[Site],
+    write: Ptr[Site],
+    bar: Ptr[Site],
+    lane: u32,
+    source: u64,
+    offset: u64,
+    n_bytes: u64,
+    place: u64,
 ) -> void:
     """A load into the shared memory of the warp's block, where its mbarrier is too."""
     barrier = ready_barrier(warp, bar, lane, place)
@@ -122,8 +139,17 @@ def load_into(
 
 @native
 def bulk_inside(
-    warp: Ptr[Warp], read: Ptr[Site], write: Ptr[Site], bar: Ptr[Site], mask: u32, sources: Ptr[u64], targets: Ptr[u64],
-    sizes: Ptr[u32], barriers: Ptr[u64], operation: i32, kind: i32
+    warp: Ptr[Warp],
+    read: Ptr[Site],
+    write: Ptr[Site],
+    bar: Ptr[Site],
+    mask: u32,
+    sources: Ptr[u64],
+    targets: Ptr[u64],
+    sizes: Ptr[u32],
+    barriers: Ptr[u64],
+    operation: i32,
+    kind: i32,
 ) -> void:
     """Every active lane copies inside the shared memory of the cluster, or reduces into it; its mbarrier there hears of it."""
     lanes = mask
@@ -160,8 +186,15 @@ def bulk_inside(
 
 @native
 def bulk_store(
-    warp: Ptr[Warp], read: Ptr[Site], write: Ptr[Site], mask: u32, sources: Ptr[u64], targets: Ptr[u64], sizes: Ptr[u32],
-    operation: i32, kind: i32
+    warp: Ptr[Warp],
+    read: Ptr[Site],
+    write: Ptr[Site],
+    mask: u32,
+    sources: Ptr[u64],
+    targets: Ptr[u64],
+    sizes: Ptr[u32],
+    operation: i32,
+    kind: i32,
 ) -> void:
     """Every active lane copies from shared to global memory, or reduces into it, in its open group."""
     lanes = mask

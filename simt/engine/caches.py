@@ -179,7 +179,13 @@ def split(record: Ptr[TraceRecord], n_bytes: i32, pieces: Ptr[Piece]) -> i32:
 
 @native
 def send_requests(
-    caches: Ptr[Caches], records: Ptr[TraceRecord], order: Ptr[i64], sms: Ptr[i64], private: Ptr[i64], turns: Ptr[i64], n: i64
+    caches: Ptr[Caches],
+    records: Ptr[TraceRecord],
+    order: Ptr[i64],
+    sms: Ptr[i64],
+    private: Ptr[i64],
+    turns: Ptr[i64],
+    n: i64,
 ) -> void:
     """Sends requests through the caches in the given order; `private` is added to each line, to keep SMs apart."""
     pieces = cast(Ptr[Piece], local(i64, 128))  # 32 of 32 bytes

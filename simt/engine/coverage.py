@@ -61,7 +61,9 @@ def ranges(name: str, missing: np.ndarray) -> str:
 
 def _unwritten(view: LaunchView, buffer: BufferView, missing: np.ndarray) -> Diagnostic:
     n = int(missing.sum())
-    message = f"{ranges(buffer.name, missing)} never written: {n} of the {buffer.n_elements} elements of `{buffer.name}`"
+    message = (
+        f"{ranges(buffer.name, missing)} never written: {n} of the {buffer.n_elements} elements of `{buffer.name}`"
+    )
     axis, line = _idle_axis(view)
     if axis:
         block = ",".join(map(str, view.block))

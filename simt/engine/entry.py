@@ -30,4 +30,4 @@ ENTRY_POINTS = (
     *CACHES, load, load_uniform, store, atomic, fence, pick, arrive, start_block, start_warps, run_grid,
     *EXCHANGE, *SERVICES, *MATRIX, *COPIES, *BULK_COPIES, *BULK_FLIGHTS, *TILE_COPIES, *PROXIES, *MBARRIERS, *MBARRIER_WAITS,
     *PRODUCTS, *RULES, *STEPPING, *CLUSTER_BARRIERS,
-)
+)  # fmt: skip

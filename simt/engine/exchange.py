@@ -55,8 +55,15 @@ def source_of(mode: i32, lane: u32, wanted: u32, clamps: u32) -> u32:
 
 @native
 def shuffle(
-    warp: Ptr[Warp], site: i32, mask: u32, mode: i32, values: Ptr[u32], lanes: Ptr[u32], clamps: Ptr[u32],
-    masks: Ptr[u32], out: Ptr[u32],
+    warp: Ptr[Warp],
+    site: i32,
+    mask: u32,
+    mode: i32,
+    values: Ptr[u32],
+    lanes: Ptr[u32],
+    clamps: Ptr[u32],
+    masks: Ptr[u32],
+    out: Ptr[u32],
 ) -> u32:
     """`shfl`: `out[lane]` from the source lane; answers with the lanes whose source was in range.
 
@@ -93,9 +100,7 @@ def shuffle(
 
 
 @native
-def match(
-    warp: Ptr[Warp], site: i32, mask: u32, every: i32, values: Ptr[u64], masks: Ptr[u32], out: Ptr[u32]
-) -> u32:
+def match(warp: Ptr[Warp], site: i32, mask: u32, every: i32, values: Ptr[u64], masks: Ptr[u32], out: Ptr[u32]) -> u32:
     """`match.any` gives each lane the lanes with its value; `match.all` its mask when all agree, else 0."""
     truth: u32 = 0
     for index in range(32):

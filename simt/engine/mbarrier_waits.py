@@ -81,11 +81,15 @@ def report_mbarrier(block: Ptr[Block]) -> b1:
             waiting = (u64(barrier.phase) << 32) | u64(threads_at(block, warp.awaits))
             if barrier.pending == 0:
                 low = (u64(barrier.announced) << 32) | u64(barrier.came)
-                record(warp, MBARRIER_TX, warp.awaits_site, barrier.tx_site, warp.alive, u64(warp.awaits - 1), low, waiting)
+                record(
+                    warp, MBARRIER_TX, warp.awaits_site, barrier.tx_site, warp.alive, u64(warp.awaits - 1), low, waiting
+                )
             else:
                 counts = (u64(barrier.expected) << 32) | u64(barrier.pending)
                 site = barrier.init_site
-                record(warp, MBARRIER_ARRIVALS, warp.awaits_site, site, warp.alive, u64(warp.awaits - 1), counts, waiting)
+                record(
+                    warp, MBARRIER_ARRIVALS, warp.awaits_site, site, warp.alive, u64(warp.awaits - 1), counts, waiting
+                )
     return told
 
 

@@ -18,7 +18,16 @@ from simt.engine.segments import is_distant, scope_of
 from simt.engine.shadow import WRITTEN, lane_mark
 from simt.engine.state import Block, CheckBit, Scope, Site, Warp
 
-__all__ = ["MBARRIERS", "Operation", "arrive_at", "complete_bytes", "give_up", "mbarrier_at", "misused", "start_mbarriers"]
+__all__ = [
+    "MBARRIERS",
+    "Operation",
+    "arrive_at",
+    "complete_bytes",
+    "give_up",
+    "mbarrier_at",
+    "misused",
+    "start_mbarriers",
+]
 
 MOST = (1 << 20) - 1  # arrivals, and bytes of a phase (PTX ISA, mbarrier, contents of the mbarrier object)
 

@@ -33,7 +33,9 @@ IMPLIES = {
     "racecheck.shared.WAW": ("racecheck.shared.intra-warp",),
     "racecheck.shared.store-vs-atomic": ("racecheck.shared.intra-warp",),
 }
-ONCE = frozenset({"racecheck.shared.intra-warp"})  # told once for each array: one warp exchange brings many pairs of lines
+ONCE = frozenset(
+    {"racecheck.shared.intra-warp"}
+)  # told once for each array: one warp exchange brings many pairs of lines
 
 
 def diagnostics(

@@ -49,16 +49,16 @@ def _bulk_read(view: LaunchView, found: Found, message: str) -> Diagnostic:
             f"the wait at its mbarrier asked for parity {parity}, and that phase was over before the copy began: "
             "it did not wait"
         )
-        help = (
-            f"wait for parity {1 - parity} here: the first phase of an mbarrier has parity 0, and it flips with each phase"
-        )
+        help = f"wait for parity {1 - parity} here: the first phase of an mbarrier has parity 0, and it flips with each phase"
         return told(view, found, message, help=help)
     words, help = _BULK_WAITS[Why(found.low)]
     return told(view, found, message + words, help=help)
 
 
 def _read(view: LaunchView, found: Found) -> Diagnostic:
-    message = f"{who(view, found)} reads {_place(view, found)} while {_copy(view, found)} that fills it is still in flight: "
+    message = (
+        f"{who(view, found)} reads {_place(view, found)} while {_copy(view, found)} that fills it is still in flight: "
+    )
     if found.high & BULK_MARK:
         return _bulk_read(view, found, message)
     if found.low == Why.WAIT_BEFORE_COMMIT:

@@ -26,7 +26,9 @@ def _start(view: LaunchView, found: Found) -> Diagnostic:
         f"{who(view, found)} uses shared memory of {named_block(view, found.low)} before the cluster met: that block may not "
         "have started"
     )
-    return told(view, found, message, help="call cluster.sync() before the first access to another block's shared memory")
+    return told(
+        view, found, message, help="call cluster.sync() before the first access to another block's shared memory"
+    )
 
 
 def _exit(view: LaunchView, found: Found) -> Diagnostic:

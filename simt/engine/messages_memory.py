@@ -96,7 +96,9 @@ def _wraps(view: LaunchView, found: Found) -> str:
 def _negative(view: LaunchView, found: Found) -> str:
     subtracts = _DIFFERENCE.search(view.computed_at(found.site))
     return "the index is negative here: guard the first element" + (
-        ", or check the subtraction (unsigned values wrap)" if subtracts else ", or check the sign of what the index is made of"
+        ", or check the subtraction (unsigned values wrap)"
+        if subtracts
+        else ", or check the sign of what the index is made of"
     )
 
 
@@ -114,7 +116,9 @@ def _shared(view: LaunchView, found: Found) -> Diagnostic:
         f"the block has {view.shared_bytes} bytes"
     )
     block = ",".join(map(str, view.block))
-    return told(view, found, message + more(found), help=f"does the block ({block}) match the array's size in the source?")
+    return told(
+        view, found, message + more(found), help=f"does the block ({block}) match the array's size in the source?"
+    )
 
 
 def _peer(view: LaunchView, found: Found, verb: str) -> Diagnostic:
@@ -125,7 +129,10 @@ def _peer(view: LaunchView, found: Found, verb: str) -> Diagnostic:
     if offset >= view.shared_bytes:
         why, help = f"a block has {view.shared_bytes} bytes", "compare the index with the array's length"
     elif "shared" in opcode and "shared::cluster" not in opcode:
-        why, help = f"`{opcode}` reaches the block's own only", "use ld.shared::cluster and the like, or a generic address"
+        why, help = (
+            f"`{opcode}` reaches the block's own only",
+            "use ld.shared::cluster and the like, or a generic address",
+        )
     else:
         why, help = "the cluster has no such block", "ranks run from 0 to cluster.num_blocks() - 1"
     return told(view, found, message + why + more(found), help=help)
@@ -137,7 +144,9 @@ def _dynamic(view: LaunchView, found: Found, verb: str, name: str, start: int) -
         f"{who(view, found)} {verb} byte {found.address - start} of `{name}`, but the launch gave {given} bytes of "
         "dynamic shared memory"
     )
-    help = f"`extern __shared__` is sized by the launch: pass its bytes, here shared_mem={wanted} (shared_bytes={wanted})"
+    help = (
+        f"`extern __shared__` is sized by the launch: pass its bytes, here shared_mem={wanted} (shared_bytes={wanted})"
+    )
     return told(view, found, message + more(found), help=help)
 
 
@@ -193,7 +202,9 @@ def _uninitialised(view: LaunchView, found: Found) -> Diagnostic:
 def _unset_shared(view: LaunchView, found: Found) -> Diagnostic:
     array = view.shared_at(found.address)
     name = f"`{array.name}` (byte {found.address - array.offset})" if array else f"shared byte {found.address}"
-    message = f"{who(view, found)} reads {name} in shared memory, which is uninitialised: no thread of the block wrote it"
+    message = (
+        f"{who(view, found)} reads {name} in shared memory, which is uninitialised: no thread of the block wrote it"
+    )
     help = "shared memory starts with arbitrary bytes: let the threads fill it, then __syncthreads(), then read"
     return told(view, found, message + more(found), help=help)
 

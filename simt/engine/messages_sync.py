@@ -42,7 +42,9 @@ def _mask(view: LaunchView, found: Found) -> Diagnostic:
     if found.high:
         message = f"the mask {found.low:#010x} names {lanes}, which never arrive{at_line(view, found.site)}"
     else:
-        message = f"{lanes} run this with the mask {found.low:#010x}, which does not name them{at_line(view, found.site)}"
+        message = (
+            f"{lanes} run this with the mask {found.low:#010x}, which does not name them{at_line(view, found.site)}"
+        )
     help = "the mask must name exactly the lanes that come by: compute it with __ballot_sync before the branch"
     return told(view, found, message, help=help)
 
@@ -96,12 +98,18 @@ def _trap(view: LaunchView, found: Found) -> Diagnostic:
 
 
 def _assert(view: LaunchView, found: Found) -> Diagnostic:
-    return told(view, found, f"a device assert failed in {who(view, found)}", help="the condition in assert(…) was false")
+    return told(
+        view, found, f"a device assert failed in {who(view, found)}", help="the condition in assert(…) was false"
+    )
 
 
 def _stack(view: LaunchView, found: Found) -> Diagnostic:
-    message = f"the stack of {who(view, found)} is full: recursive calls nest deeper than its {STACK_BYTES >> 10} KiB take"
-    return told(view, found, message, help="does the recursion end for every thread? Local arrays of the function lie there too")
+    message = (
+        f"the stack of {who(view, found)} is full: recursive calls nest deeper than its {STACK_BYTES >> 10} KiB take"
+    )
+    return told(
+        view, found, message, help="does the recursion end for every thread? Local arrays of the function lie there too"
+    )
 
 
 def _zero_divisor(view: LaunchView, found: Found) -> Diagnostic:

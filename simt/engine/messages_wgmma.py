@@ -18,10 +18,14 @@ def _at(view: LaunchView, site: int) -> str:
 def _registers(view: LaunchView, found: Found) -> Diagnostic:
     verb = "writes" if found.low else "reads"
     what = "a register of its operand A" if found.high else "its accumulators"
-    message = f"{who(view, found)} {verb} registers while the wgmma{_at(view, found.also_site)} that uses them is in flight: "
+    message = (
+        f"{who(view, found)} {verb} registers while the wgmma{_at(view, found.also_site)} that uses them is in flight: "
+    )
     if found.address:
         message += f"no wgmma.wait_group waited for the group of {what}"
-        help = "wait with wgmma.wait_group.sync.aligned 0 before the registers are used for anything but further products"
+        help = (
+            "wait with wgmma.wait_group.sync.aligned 0 before the registers are used for anything but further products"
+        )
     else:
         message += f"{what} belong to no group yet, since no wgmma.commit_group came after the product"
         help = "commit with wgmma.commit_group.sync.aligned, then wait with wgmma.wait_group.sync.aligned 0"
@@ -61,7 +65,9 @@ def overwritten_operand(view: LaunchView, found: Found) -> Diagnostic:
     """Shared memory that changes under a product in flight."""
     array = view.shared_at(found.address)
     place = f"`{array.name}` (byte {found.address - array.offset})" if array else f"shared byte {found.address}"
-    message = f"{who(view, found)} writes to {place} while the wgmma{_at(view, found.also_site)} that reads it is in flight"
+    message = (
+        f"{who(view, found)} writes to {place} while the wgmma{_at(view, found.also_site)} that reads it is in flight"
+    )
     help = (
         "wait for the product's group (wgmma.wait_group) before its tile is filled again, in every warp, then meet at a barrier; "
         "or fill another stage"

@@ -32,9 +32,7 @@ class Misuse(enum.IntEnum):
 
 @rare
 @native
-def report_misuse(
-    warp: Ptr[Warp], site: Ptr[Site], other: i32, lane: u32, address: u64, why: i32, value: u64
-) -> void:
+def report_misuse(warp: Ptr[Warp], site: Ptr[Site], other: i32, lane: u32, address: u64, why: i32, value: u64) -> void:
     """One lane's misuse; `other` is the site of a second place or -1, `value` what its message needs."""
     if warp.block.launch.checks & CheckBit.SYNCCHECK:
         record(warp, MBARRIER_MISUSE, site.index, other, u32(1) << lane, address, u64(why), value)

@@ -183,7 +183,10 @@ class _Compiler:
         if isinstance(node, ast.Attribute):
             record = self._pointer(node.value)
             kind = record.kind.element.fields[node.attr]
-            zero, index = ir.Constant(ir.IntType(32), 0), ir.Constant(ir.IntType(32), record.kind.element.index(node.attr))
+            zero, index = (
+                ir.Constant(ir.IntType(32), 0),
+                ir.Constant(ir.IntType(32), record.kind.element.index(node.attr)),
+            )
             place = self.b.gep(record.llvm, [zero, index], source_etype=record.kind.element.llvm_struct())
             return place, kind
         if isinstance(node, ast.Subscript):
@@ -257,7 +260,9 @@ class _Compiler:
         if isinstance(value, Literal):
             return Literal(-value.number if isinstance(node.op, ast.USub) else ~value.number)
         if isinstance(node.op, ast.USub):
-            return Value(self.b.fneg(value.llvm) if isinstance(value.kind, Float) else self.b.neg(value.llvm), value.kind)
+            return Value(
+                self.b.fneg(value.llvm) if isinstance(value.kind, Float) else self.b.neg(value.llvm), value.kind
+            )
         return Value(self.b.not_(value.llvm), value.kind)
 
     def _Compare(self, node: ast.Compare) -> Value:

@@ -67,8 +67,19 @@ def floats_of(layout: Ptr[Layout], registers: Ptr[u8], out: Ptr[f32]) -> void:
 
 @native
 def multiply_floats(
-    m: i32, n: i32, k: i32, la: Ptr[Layout], lb: Ptr[Layout], lc: Ptr[Layout], ld: Ptr[Layout],
-    a: Ptr[u8], b: Ptr[u8], c: Ptr[u8], d: Ptr[u8], steps: i32, bits: i32,
+    m: i32,
+    n: i32,
+    k: i32,
+    la: Ptr[Layout],
+    lb: Ptr[Layout],
+    lc: Ptr[Layout],
+    ld: Ptr[Layout],
+    a: Ptr[u8],
+    b: Ptr[u8],
+    c: Ptr[u8],
+    d: Ptr[u8],
+    steps: i32,
+    bits: i32,
 ) -> void:
     x = local(f32, 512)
     y = local(f32, 512)
@@ -90,8 +101,17 @@ def multiply_floats(
 
 @native
 def multiply_doubles(
-    m: i32, n: i32, k: i32, la: Ptr[Layout], lb: Ptr[Layout], lc: Ptr[Layout], ld: Ptr[Layout],
-    a: Ptr[f64], b: Ptr[f64], c: Ptr[f64], d: Ptr[f64],
+    m: i32,
+    n: i32,
+    k: i32,
+    la: Ptr[Layout],
+    lb: Ptr[Layout],
+    lc: Ptr[Layout],
+    ld: Ptr[Layout],
+    a: Ptr[f64],
+    b: Ptr[f64],
+    c: Ptr[f64],
+    d: Ptr[f64],
 ) -> void:
     x = local(f64, 512)
     y = local(f64, 512)
@@ -125,8 +145,18 @@ def integers_of(layout: Ptr[Layout], registers: Ptr[u8], out: Ptr[i32]) -> void:
 
 @native
 def multiply_integers(
-    m: i32, n: i32, k: i32, la: Ptr[Layout], lb: Ptr[Layout], lc: Ptr[Layout], ld: Ptr[Layout],
-    a: Ptr[u8], b: Ptr[u8], c: Ptr[i32], d: Ptr[i32], saturate: i32,
+    m: i32,
+    n: i32,
+    k: i32,
+    la: Ptr[Layout],
+    lb: Ptr[Layout],
+    lc: Ptr[Layout],
+    ld: Ptr[Layout],
+    a: Ptr[u8],
+    b: Ptr[u8],
+    c: Ptr[i32],
+    d: Ptr[i32],
+    saturate: i32,
 ) -> void:
     """Sums in 64 bits; at the end they wrap to 32 or are clamped."""
     x = local(i32, 512)
@@ -150,12 +180,26 @@ def multiply_integers(
 
 @native
 def multiply(
-    m: i32, n: i32, k: i32, la: Ptr[Layout], lb: Ptr[Layout], lc: Ptr[Layout], ld: Ptr[Layout],
-    a: Ptr[u8], b: Ptr[u8], c: Ptr[u8], d: Ptr[u8], saturate: i32, steps: i32, bits: i32,
+    m: i32,
+    n: i32,
+    k: i32,
+    la: Ptr[Layout],
+    lb: Ptr[Layout],
+    lc: Ptr[Layout],
+    ld: Ptr[Layout],
+    a: Ptr[u8],
+    b: Ptr[u8],
+    c: Ptr[u8],
+    d: Ptr[u8],
+    saturate: i32,
+    steps: i32,
+    bits: i32,
 ) -> void:
     """D = A B + C for A of m × k and B of k × n, by the kind of A's elements; floats `steps` of k at once, see `sums`."""
     if la.kind == Element.F64:
-        multiply_doubles(m, n, k, la, lb, lc, ld, cast(Ptr[f64], a), cast(Ptr[f64], b), cast(Ptr[f64], c), cast(Ptr[f64], d))
+        multiply_doubles(
+            m, n, k, la, lb, lc, ld, cast(Ptr[f64], a), cast(Ptr[f64], b), cast(Ptr[f64], c), cast(Ptr[f64], d)
+        )
     elif la.kind == Element.S8 or la.kind == Element.U8:
         multiply_integers(m, n, k, la, lb, lc, ld, a, b, cast(Ptr[i32], c), cast(Ptr[i32], d), saturate)
     else:

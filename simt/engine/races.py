@@ -269,7 +269,9 @@ def write_lanes(
     while lanes != 0:
         lane = trailing_zeros(lanes)
         lane_to(site, lane, row, data)
-        write_lane_at(warp, site, lane, scope, kind, site.aim_offset + u64(site.pattern[lane]), host + site.pattern[lane], row)
+        write_lane_at(
+            warp, site, lane, scope, kind, site.aim_offset + u64(site.pattern[lane]), host + site.pattern[lane], row
+        )
         lanes &= lanes - 1
 
 
@@ -279,7 +281,9 @@ def check_one_word(warp: Ptr[Warp], site: Ptr[Site], mask: u32, kind: u32) -> vo
     word = i64(site.aim_offset >> 2)
     if kind == 0 and is_mine(warp, site.segment, READ, word) and several_read(warp, site.segment, word):
         id = make_id(warp, site, trailing_zeros(mask), 15, 0)
-        report_global(warp, GLOBAL_RMW, site_at(site.segment, READ, word), id >> SITE_SHIFT, site.segment, word, mask, READ)
+        report_global(
+            warp, GLOBAL_RMW, site_at(site.segment, READ, word), id >> SITE_SHIFT, site.segment, word, mask, READ
+        )
 
 
 @native

@@ -120,7 +120,10 @@ def read_alike(segment: Ptr[Segment], column: i64, word: i64, id: u32) -> b1:
     if entry(segment, column, word)[0] != entry(segment, WRITE, word)[0]:
         return False
     reader = entry(segment, column + ID, word)[0]
-    return warp_of_id(reader) == warp_of_id(entry(segment, WRITE + ID, word)[0]) and reader >> SITE_SHIFT == id >> SITE_SHIFT
+    return (
+        warp_of_id(reader) == warp_of_id(entry(segment, WRITE + ID, word)[0])
+        and reader >> SITE_SHIFT == id >> SITE_SHIFT
+    )
 
 
 @native
@@ -207,7 +210,9 @@ def keep_readers(warp: Ptr[Warp], segment: Ptr[Segment], id: u32, first: i64, n:
 
 
 @native
-def fill_entries(warp: Ptr[Warp], segment: Ptr[Segment], column: i64, first: i64, n: i32, id: u32, per_lane: u32) -> void:
+def fill_entries(
+    warp: Ptr[Warp], segment: Ptr[Segment], column: i64, first: i64, n: i32, id: u32, per_lane: u32
+) -> void:
     """Notes the access at hand for `n` neighbouring words, 2 ** `per_lane` a lane from the lane of `id` on."""
     block = splat8(u32(warp.block.linear) + 1)
     clock = splat8(u32(warp.block.launch.race_epoch))

@@ -14,8 +14,25 @@ from dataclasses import dataclass
 from llvmlite import ir
 
 __all__ = [
-    "Array", "Float", "Int", "Ptr", "Record", "Type", "b1", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32",
-    "u64", "llvm_type", "void",
+    "Array",
+    "Float",
+    "Int",
+    "Ptr",
+    "Record",
+    "Type",
+    "b1",
+    "f32",
+    "f64",
+    "i8",
+    "i16",
+    "i32",
+    "i64",
+    "u8",
+    "u16",
+    "u32",
+    "u64",
+    "llvm_type",
+    "void",
 ]
 
 

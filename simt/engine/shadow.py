@@ -13,7 +13,16 @@ from simt.engine.records import Ptr, b1, i32, u8, u32, u64, void
 from simt.engine.runs import runs_of
 from simt.engine.state import CheckBit, Scope, SegmentFlag, Site, Warp
 
-__all__ = ["lane_mark", "lane_ready", "report_unset", "row_mark", "row_ready", "shadow_kind", "shadow_read", "shadow_write"]
+__all__ = [
+    "lane_mark",
+    "lane_ready",
+    "report_unset",
+    "row_mark",
+    "row_ready",
+    "shadow_kind",
+    "shadow_read",
+    "shadow_write",
+]
 
 READ = 0x10
 WRITTEN = 0x2F  # a word all of whose bytes hold a value

@@ -360,8 +360,7 @@ class Warp(Record):
 
 
 ATOMIC_CODES = {
-    name: code
-    for code, name in enumerate(("add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec"))
+    name: code for code, name in enumerate(("add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec"))
 }
 ATOMIC_TYPES = {
     name: code

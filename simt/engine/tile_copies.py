@@ -85,8 +85,17 @@ def tile_load(
 
 @native
 def tile_into(
-    warp: Ptr[Warp], read: Ptr[Site], write: Ptr[Site], map_site: Ptr[Site], bar: Ptr[Site], lane: u32, rank: i32, map: u64,
-    coordinates: Ptr[i32], offset: u64, place: u64
+    warp: Ptr[Warp],
+    read: Ptr[Site],
+    write: Ptr[Site],
+    map_site: Ptr[Site],
+    bar: Ptr[Site],
+    lane: u32,
+    rank: i32,
+    map: u64,
+    coordinates: Ptr[i32],
+    offset: u64,
+    place: u64,
 ) -> void:
     """A box comes into the shared memory of the warp's block, where its mbarrier is too."""
     barrier = ready_barrier(warp, bar, lane, place)

@@ -102,13 +102,13 @@ _INTEGER = {
     ast.Add: ("add", "add"), ast.Sub: ("sub", "sub"), ast.Mult: ("mul", "mul"), ast.FloorDiv: ("sdiv", "udiv"),
     ast.Div: ("sdiv", "udiv"), ast.Mod: ("srem", "urem"), ast.BitAnd: ("and_", "and_"), ast.BitOr: ("or_", "or_"),
     ast.BitXor: ("xor", "xor"), ast.LShift: ("shl", "shl"), ast.RShift: ("ashr", "lshr"),
-}
+}  # fmt: skip
 _FLOAT = {ast.Add: "fadd", ast.Sub: "fsub", ast.Mult: "fmul", ast.Div: "fdiv"}
 _FOLD = {
     ast.Add: lambda a, b: a + b, ast.Sub: lambda a, b: a - b, ast.Mult: lambda a, b: a * b,
     ast.FloorDiv: lambda a, b: a // b, ast.Mod: lambda a, b: a % b, ast.LShift: lambda a, b: a << b,
     ast.RShift: lambda a, b: a >> b, ast.BitOr: lambda a, b: a | b, ast.BitAnd: lambda a, b: a & b,
-}
+}  # fmt: skip
 
 
 def arithmetic(b: ir.IRBuilder, op: ast.operator, left: Value | Literal, right: Value | Literal) -> Value | Literal:

@@ -262,7 +262,14 @@ def _buffer(buffer) -> BufferView:
     is_argument = buffer.argument is not None
     n_bytes = int(buffer.data.size)
     return BufferView(
-        buffer.name, buffer.base, n_bytes, np.dtype(buffer.dtype), tuple(buffer.shape), buffer.flags, buffer.words, is_argument
+        buffer.name,
+        buffer.base,
+        n_bytes,
+        np.dtype(buffer.dtype),
+        tuple(buffer.shape),
+        buffer.flags,
+        buffer.words,
+        is_argument,
     )
 
 

@@ -70,7 +70,9 @@ def chunk_of_rows(matrix: u64, group: u64, k: u64) -> u64:
     if width == CHUNK:
         return start + group * stride + (k & 7) * CHUNK + (k >> 3) * leading
     wide = width // CHUNK
-    return swizzled(matrix, start + group % wide * CHUNK + group // wide * leading + (k & 7) * width + (k >> 3) * stride)
+    return swizzled(
+        matrix, start + group % wide * CHUNK + group // wide * leading + (k & 7) * width + (k >> 3) * stride
+    )
 
 
 @native
@@ -220,8 +222,15 @@ def multiply_wide_integers(what: Ptr[Product], a: Ptr[u8], b: Ptr[u8], d: Ptr[i3
 
 @native
 def wgmma(
-    warp: Ptr[Warp], site: Ptr[Site], mask: u32, what: Ptr[Product], registers: Ptr[u8], a_matrix: u64, b_matrix: u64,
-    d: Ptr[u8], adds: i32,
+    warp: Ptr[Warp],
+    site: Ptr[Site],
+    mask: u32,
+    what: Ptr[Product],
+    registers: Ptr[u8],
+    a_matrix: u64,
+    b_matrix: u64,
+    d: Ptr[u8],
+    adds: i32,
 ) -> void:
     """One warp's part of `wgmma.mma_async`: its 16 rows of the 64."""
     if mask == 0:
