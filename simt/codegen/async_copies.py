@@ -51,7 +51,11 @@ def _wanted(w: Writer, instruction: Instruction, size: int, more: list[Operand])
 
 
 def _wait(w: Writer, instruction: Instruction, everything: bool) -> None:
-    left = w.first_lane(w.typed(instruction.operands[0], _U32, instruction)) if instruction.operands else ir.Constant(I32, 0)
+    left = (
+        w.first_lane(w.typed(instruction.operands[0], _U32, instruction))
+        if instruction.operands
+        else ir.Constant(I32, 0)
+    )
     lanes = w.guarded_mask(w.guard(instruction))
     w.native("wait_copies", ir.VoidType(), w.warp, lanes, left, ir.Constant(I32, int(everything)))
 

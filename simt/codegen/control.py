@@ -215,4 +215,3 @@ HANDLERS = {
     "applypriority": _nothing,
     "griddepcontrol": _nothing,
 }
-

@@ -113,7 +113,9 @@ def _passed_on(w: Writer, instruction: Instruction) -> ir.Value:
 def _of_product(w: Writer, instruction: Instruction) -> ir.Value:
     """Undefined lanes of `wgmma.mma_async`: its accumulators do not count where scale-d is false."""
     _, *factors, adds = instruction.operands[:4]
-    inputs = _any(w, [item.name for f in factors if isinstance(f, Vector) for item in f.items if isinstance(item, Register)])
+    inputs = _any(
+        w, [item.name for f in factors if isinstance(f, Vector) for item in f.items if isinstance(item, Register)]
+    )
     sums = _any(w, defs(instruction))
     if isinstance(adds, Register):
         truth = w.bits32(w.read(adds.name))

@@ -40,7 +40,7 @@ STRUCTURAL = (
     memory_access.HANDLERS | warp_level.HANDLERS | control.HANDLERS | async_copies.HANDLERS | mbarriers.HANDLERS
     | matrix_ops.HANDLERS | matrix_products.HANDLERS | division.HANDLERS | wgmma.HANDLERS
     | clusters.HANDLERS
-)
+)  # fmt: skip
 
 
 def lower(plan: Plan, masked: bool) -> str:

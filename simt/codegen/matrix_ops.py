@@ -65,7 +65,9 @@ def matrix_scope(instruction: Instruction) -> Scope:
 def _row_site(w: Writer, instruction: Instruction, access: Access) -> ir.Value:
     index = w.plan.site(
         instruction,
-        lambda: SiteInfo(instruction, w.plan.line(instruction), int(matrix_scope(instruction)), int(access), _ROW_BYTES),
+        lambda: SiteInfo(
+            instruction, w.plan.line(instruction), int(matrix_scope(instruction)), int(access), _ROW_BYTES
+        ),
     )
     return w.site_pointer(index)
 

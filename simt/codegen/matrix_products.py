@@ -56,7 +56,9 @@ def _product(w: Writer, instruction: Instruction) -> None:
     make = fragment if instruction.name == "mma" else wmma_fragment
     shape, types = shape_of(instruction.mods), [mod for mod in instruction.mods if mod in ELEMENT_BYTES]
     d_type, a_type, b_type, c_type = types if len(types) == 4 else (types[0], "f16", "f16", types[1])
-    held = [make(*row) for row in (("a", shape, a_type), ("b", shape, b_type), ("c", shape, c_type), ("d", shape, d_type))]
+    held = [
+        make(*row) for row in (("a", shape, a_type), ("b", shape, b_type), ("c", shape, c_type), ("d", shape, d_type))
+    ]
     a, b, c, d = held
     layouts = [layout_constant(w, f"{instruction.name}.{role}", one) for role, one in zip("abcc", held, strict=True)]
     target, *sources = instruction.operands

@@ -88,7 +88,9 @@ def _call(module: Module, kernel: Function, work: Body, call: Instruction, path:
         raise Unsupported("call through a function pointer", call)
     if callee.name in RUNTIME:
         operands = (*returns.items, *arguments.items)
-        work.body.append(replace(call, opcode=RUNTIME[callee.name], mods=(RUNTIME[callee.name][5:],), operands=operands))
+        work.body.append(
+            replace(call, opcode=RUNTIME[callee.name], mods=(RUNTIME[callee.name][5:],), operands=operands)
+        )
         return
     function = module.functions.get(callee.name)
     if function is None or function.body is None:
@@ -187,7 +189,9 @@ def _operand(operand: Operand, names: dict[str, Operand], tag: str) -> Operand:
             return Symbol(names[name].name, names[name].offset + offset)
         case Address(base, offset, extra):
             return Address(
-                None if base is None else _operand(base, names, tag), offset, tuple(_operand(e, names, tag) for e in extra)
+                None if base is None else _operand(base, names, tag),
+                offset,
+                tuple(_operand(e, names, tag) for e in extra),
             )
         case Vector(items):
             return Vector(tuple(_operand(i, names, tag) for i in items))
@@ -203,7 +207,12 @@ def _split_guarded_barriers(work: Body) -> None:
     """`@%p bar.sync 0` becomes a jump around the barrier: lanes that wait and lanes that go on must part."""
     out: list[Instruction | Label] = []
     for item in work.body:
-        if isinstance(item, Instruction) and item.guard and item.name in ("bar", "barrier") and "arrive" not in item.mods:
+        if (
+            isinstance(item, Instruction)
+            and item.guard
+            and item.name in ("bar", "barrier")
+            and "arrive" not in item.mods
+        ):
             end = Label(f"$past{len(out)}")
             skip = Guard(item.guard.register, not item.guard.negated)
             out.append(Instruction("bra", "bra", (), (Symbol(end.name),), skip, item.location, item.ptx_line))
@@ -317,5 +326,3 @@ def _piece(name: str, offset: int, size: int, work: Body) -> Register:
     register = f"%{name}+{offset}"
     work.registers.setdefault(register, TYPES[f"b{8 * max(size, 2)}" if size < 4 else f"b{8 * size}"])
     return Register(register)
-
-

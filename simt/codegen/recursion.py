@@ -92,7 +92,9 @@ def call_sequence(work: Body, call: Instruction, function: Function, tag: str) -
     if len(returns.items) != len(function.returns) or len(arguments.items) != len(function.params):
         raise Unsupported(f"`{function.name}` called with another number of parameters", call)
     number = Immediate("int", len(work.registers))  # tells this call from others
-    yield _made(call, "subsave", Symbol(function.name), number)  # before the parameters of an outer activation are overwritten
+    yield _made(
+        call, "subsave", Symbol(function.name), number
+    )  # before the parameters of an outer activation are overwritten
     for formal, actual in zip(function.params, arguments.items, strict=True):
         yield from _copy(work, call, formal, actual, formal.name + tag, into=True)
     yield _made(call, "subcall", Symbol(function.name), number)
@@ -101,7 +103,9 @@ def call_sequence(work: Body, call: Instruction, function: Function, tag: str) -
         yield from _copy(work, call, formal, actual, formal.name + tag, into=False)
 
 
-def _copy(work: Body, call: Instruction, formal: Variable, actual: Operand, name: str, into: bool) -> Iterator[Instruction]:
+def _copy(
+    work: Body, call: Instruction, formal: Variable, actual: Operand, name: str, into: bool
+) -> Iterator[Instruction]:
     if formal.space != "param" or not isinstance(actual, Symbol) or formal.count > 1:
         raise Unsupported("a recursive call with a parameter that is no scalar", call)
     kind = TYPES[f"b{8 * formal.type.n_bytes}"]
@@ -125,7 +129,9 @@ def expand(work: Body, kernel: Function, returns: set[str]) -> dict[str, tuple[s
         Unsupported: a result that is written before a further call.
     """
     regions, owners = _regions(work.body), work.owners
-    carriers = frozenset(name for name in work.registers if name.startswith("%") and name[1:].rpartition("+")[0] in returns)
+    carriers = frozenset(
+        name for name in work.registers if name.startswith("%") and name[1:].rpartition("+")[0] in returns
+    )
     locals_of = {name: _own_locals(work, name, owners) for name in regions if name}
     formal = [row.name for row in work.variables if row.name.endswith(tuple(f"$of${name}" for name in regions if name))]
     kept = [name for name in formal if name not in owners]
@@ -173,8 +179,13 @@ def _own_locals(work: Body, name: str, owners: Mapping[str, str]) -> tuple[dict[
 
 
 def _region(
-    work: Body, kernel: Function, name: str, items: list[Instruction | Label], own: tuple[dict[str, int], int],
-    carriers: frozenset[str], sites: dict[str, list[str]],
+    work: Body,
+    kernel: Function,
+    name: str,
+    items: list[Instruction | Label],
+    own: tuple[dict[str, int], int],
+    carriers: frozenset[str],
+    sites: dict[str, list[str]],
 ) -> Iterator[Instruction | Label]:
     places, n_bytes = own
     saved = _saved(work, kernel, items, carriers) if name else {}

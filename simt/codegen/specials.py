@@ -147,5 +147,3 @@ def special(w: Writer, name: str, instruction) -> ir.Value:
     if stem not in SPECIALS or name not in SPECIAL_REGISTERS:
         raise Unsupported(f"special register `{name}`", instruction)
     return SPECIALS[stem](w, _AXES.get(axis, 0))
-
-

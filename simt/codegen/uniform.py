@@ -24,7 +24,7 @@ _UNIFORM_SPECIALS = frozenset(
 ) | {
     "%nwarpid", "%smid", "%nsmid", "%gridid", "%dynamic_smem_size", "%total_smem_size", "%aggr_smem_size", "%warpid",
     "%cluster_ctarank", "%cluster_nctarank", "%is_explicit_cluster", "%envreg1", "%envreg2",
-}
+}  # fmt: skip
 _VARYING = frozenset([
     "atom", "shfl", "match", "redux", "elect", "activemask", "call", "ldmatrix", "movmatrix", "mma", "wmma", "wgmma",
     "mbarrier",
@@ -54,7 +54,9 @@ def waiting_loops(cfg: Cfg) -> list[tuple[Instruction, Loop]]:
         deciding = {t.guard.register for t in exits if t and t.guard}
         for access in body:
             ordered = access.name == "atom" or (access.name == "ld" and _ORDERED & set(access.mods))
-            if (ordered or {"try_wait", "test_wait"} & set(access.mods)) and _reaches(body, set(defs(access)), deciding):
+            if (ordered or {"try_wait", "test_wait"} & set(access.mods)) and _reaches(
+                body, set(defs(access)), deciding
+            ):
                 found.append((access, loop))
                 break
     return found

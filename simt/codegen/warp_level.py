@@ -120,9 +120,7 @@ def _match(w: Writer, instruction: Instruction) -> None:
     masks = _spilled(w, _members(w, instruction), "masks")
     out, guard = w.buffer("out", 512), w.guard(instruction)
     every = ir.Constant(I32, int("all" in instruction.mods))
-    truth = w.native(
-        "match", I32, w.warp, _site(w, instruction), w.guarded_mask(guard), every, values, masks, out
-    )
+    truth = w.native("match", I32, w.warp, _site(w, instruction), w.guarded_mask(guard), every, values, masks, out)
     _meet(w)
     first = target.first if isinstance(target, Pair) else target
     w.assign(first, w.b.load(out, typ=vector(I32), align=64), _U32, guard)
@@ -173,4 +171,3 @@ HANDLERS = {
     "redux": _redux,
     "elect": _elect,
 }
-

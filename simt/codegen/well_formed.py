@@ -191,4 +191,8 @@ def _check_computing(instruction: Instruction, form: Form, registers: Registers)
 
 
 def _said(operand: Operand) -> str:
-    return f"`{operand.name}`" if isinstance(operand, Register | Special | Symbol) else f"a {type(operand).__name__.lower()}"
+    return (
+        f"`{operand.name}`"
+        if isinstance(operand, Register | Special | Symbol)
+        else f"a {type(operand).__name__.lower()}"
+    )

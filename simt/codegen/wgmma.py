@@ -93,7 +93,9 @@ def _truth(w: Writer, instruction: Instruction, operand: Operand) -> ir.Value:
     if isinstance(operand, Immediate):
         return ir.Constant(I32, int(operand.value != 0))
     bits = w.bits32(w.typed(operand, _PRED, instruction))
-    return w.b.and_(w.b.lshr(bits, w.native("llvm.cttz.i32", I32, w.mask, ir.Constant(ir.IntType(1), 0))), ir.Constant(I32, 1))
+    return w.b.and_(
+        w.b.lshr(bits, w.native("llvm.cttz.i32", I32, w.mask, ir.Constant(ir.IntType(1), 0))), ir.Constant(I32, 1)
+    )
 
 
 def _multiply(w: Writer, instruction: Instruction) -> None:
@@ -104,7 +106,8 @@ def _multiply(w: Writer, instruction: Instruction) -> None:
     d, a, b, adds = instruction.operands[:4]
     record, lanes = _product(instruction), w.guarded_mask(w.guard(instruction))
     index = w.plan.site(
-        instruction, lambda: SiteInfo(instruction, w.plan.call_line(instruction), int(Scope.SHARED), int(Access.LOAD), 16)
+        instruction,
+        lambda: SiteInfo(instruction, w.plan.call_line(instruction), int(Scope.SHARED), int(Access.LOAD), 16),
     )
     check_lanes(w, instruction, lanes)
     check_order(w, ir.Constant(I32, index), lanes, [d, a])

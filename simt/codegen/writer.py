@@ -221,8 +221,10 @@ class Writer:
         match operand:
             case Register(name, negated):
                 value = self.read(name)
-                return self.e.xor(value, 1) if negated and value.type in (I1, vector(I1)) else (
-                    self.e.not_(value) if negated else value
+                return (
+                    self.e.xor(value, 1)
+                    if negated and value.type in (I1, vector(I1))
+                    else (self.e.not_(value) if negated else value)
                 )
             case Immediate():
                 return ir.Constant(storage(kind), _immediate(operand, kind))
@@ -300,5 +302,3 @@ def _immediate(operand: Immediate, kind: PtxType) -> int:
 
         return struct.unpack("<I", struct.pack("<f", struct.unpack("<d", struct.pack("<Q", value))[0]))[0]
     return value & ((1 << storage(kind).width) - 1)
-
-
