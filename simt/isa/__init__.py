@@ -6,5 +6,12 @@ from simt.isa.operands import MalformedInstruction, form_of, operands_of
 from simt.isa.table import FAMILIES, ROWS, TABLE, UnsupportedInstruction, lookup
 
 __all__ = [
-    "FAMILIES", "ROWS", "TABLE", "MalformedInstruction", "UnsupportedInstruction", "form_of", "lookup", "operands_of",
+    "FAMILIES",
+    "ROWS",
+    "TABLE",
+    "MalformedInstruction",
+    "UnsupportedInstruction",
+    "form_of",
+    "lookup",
+    "operands_of",
 ]

@@ -23,6 +23,7 @@ _HIGH = 0xFFFFFFFF00000000
 
 def _through_double(function, emit_function):
     """(eval, emit) of an f32 row that computes in double and rounds once."""
+
     def evaluate(form, a):
         (a,) = prepared(form, (a,))
         with np.errstate(all="ignore"):
@@ -129,8 +130,15 @@ def _bound(ulp: float):
 
 
 def _f32(name: str, functions: dict, ulp: float, since: tuple[str, int] = ("1.4", 0), ftz: str = "{.ftz}") -> Op:
-    return Op(name, (f"{name}.approx{ftz}.f32",), shape=same(1), since=since, section=_SECTION + name, ulp=_bound(ulp),
-              **functions)
+    return Op(
+        name,
+        (f"{name}.approx{ftz}.f32",),
+        shape=same(1),
+        since=since,
+        section=_SECTION + name,
+        ulp=_bound(ulp),
+        **functions,
+    )
 
 
 def _is_coarse(form: Form) -> float:
@@ -151,4 +159,4 @@ ROWS = (
     Op("rcp", ("rcp.approx.ftz.f64",), shape=same(1), eval=_coarse_row(lambda a: 1 / a),
        emit=_emit_coarse_row(lambda e, a: e.fdiv(e.const(a, 1.0), a)), since=("2.1", 20),
        section=_SECTION + "rcp.approx.ftz.f64", ulp=_is_coarse),
-)
+)  # fmt: skip

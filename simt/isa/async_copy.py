@@ -72,4 +72,4 @@ ROWS = (
          ("7.5", 70), "nothing to do: a tensor map is read when its copy begins"),
     _row("prefetch", ("prefetch{.const,.param}.tensormap",), "Data Movement and Conversion Instructions: prefetch", ("8.0", 90),
          "a hint: nothing happens"),
-)
+)  # fmt: skip

@@ -11,8 +11,12 @@ _SPACE = "{.global,.shared,.shared::cta,.shared::cluster}"
 _SCOPE = "{.cta,.cluster,.gpu,.sys}"
 _HINT = "{.L2::cache_hint}"
 
-_ARITHMETIC = ("{and,or,xor}%s.{b32,b64}", "add%s.{u32,s32,u64,f32}", "{inc,dec}%s.u32",
-               "{min,max}%s.{u32,s32,u64,s64}")
+_ARITHMETIC = (
+    "{and,or,xor}%s.{b32,b64}",
+    "add%s.{u32,s32,u64,f32}",
+    "{inc,dec}%s.u32",
+    "{min,max}%s.{u32,s32,u64,s64}",
+)
 _EXCHANGE = ("exch%s.{b32,b64}", "cas%s.{b32,b64}")
 
 
@@ -45,4 +49,4 @@ ROWS = (
     Op("atom", _forms("atom", "{.relaxed,.acquire,.release,.acq_rel}", ("cas%s.b16",)), role=Role.MEMORY,
        since=("6.3", 70), section=_SECTION + "atom"),
     *_rows("red", "{.relaxed,.release}", ()),
-)
+)  # fmt: skip

@@ -20,4 +20,4 @@ ROWS = (
     Op("membar", ("membar.{cta,gl,sys}",), role=Role.BARRIER, since=("1.4", 0), section=_SECTION + "membar"),
     Op("fence", ("fence{.sc,.acq_rel,.acquire,.release}.{cta,cluster,gpu,sys}",), role=Role.BARRIER, since=("6.0", 70),
        section=_SECTION + "fence"),
-)
+)  # fmt: skip

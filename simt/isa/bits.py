@@ -320,4 +320,4 @@ ROWS = (
        section=_INTEGER + "dp4a"),
     Op("dp2a", ("dp2a.{lo,hi}.{u32,s32}.{u32,s32}",), shape=_dot_shape, eval=_dot, emit=_emit_dot, since=("5.0", 61),
        section=_INTEGER + "dp2a"),
-)
+)  # fmt: skip

@@ -26,7 +26,9 @@ def _shape(form: Form) -> Shape:
 
 def _exact(form: Form, sources):
     """The result before it is cut to the width, as Python integers; negative where a subtraction borrows."""
-    unsigned = [s.view(f"uint{form.type.bits}").astype(object) for s in sources[: len(_shape(form).sources) - _reads(form)]]
+    unsigned = [
+        s.view(f"uint{form.type.bits}").astype(object) for s in sources[: len(_shape(form).sources) - _reads(form)]
+    ]
     carry = sources[-1].astype(int).astype(object) if _reads(form) else 0
     if form.op.name.startswith("sub"):
         return unsigned[0] - unsigned[1] - carry
@@ -74,7 +76,7 @@ _FORMS = (
     ("add", f"add.cc.{_TYPES}", ("1.2", 0)), ("addc", f"addc{{.cc}}.{_TYPES}", ("1.2", 0)),
     ("sub", f"sub.cc.{_TYPES}", ("1.2", 0)), ("subc", f"subc{{.cc}}.{_TYPES}", ("1.2", 0)),
     ("mad", f"mad.{{hi,lo}}.cc.{_TYPES}", ("3.0", 20)), ("madc", f"madc.{{hi,lo}}{{.cc}}.{_TYPES}", ("3.0", 20)),
-)
+)  # fmt: skip
 
 ROWS = tuple(
     Op(name, (forms,), shape=_shape, eval=_eval, emit=_emit, since=since, section=_SECTION + name)

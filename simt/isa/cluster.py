@@ -23,4 +23,4 @@ ROWS = (
         f"red.async.relaxed.cluster{{.shared::cluster}}.{_DONE}.{verb}"
         for verb in ("{inc,dec}.u32", "{min,max,add}.{u32,s32}", "add.u64", "{and,or,xor}.b32")
     ), role=Role.ASYNC, since=("8.1", 90), section=_SYNC + "red.async", note=_EARLY),
-)
+)  # fmt: skip

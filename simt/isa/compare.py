@@ -13,11 +13,27 @@ __all__ = ["COMPARISONS", "ROWS", "compared", "emit_compared"]
 
 _SECTION = "Comparison and Selection Instructions: "
 
-_SIGNS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
-          "lo": "<", "ls": "<=", "hi": ">", "hs": ">="}
+_SIGNS = {
+    "eq": "==",
+    "ne": "!=",
+    "lt": "<",
+    "le": "<=",
+    "gt": ">",
+    "ge": ">=",
+    "lo": "<",
+    "ls": "<=",
+    "hi": ">",
+    "hs": ">=",
+}
 _UNORDERED = {"equ": "==", "neu": "!=", "ltu": "<", "leu": "<=", "gtu": ">", "geu": ">="}
-_UFUNCS = {"==": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal, ">": np.greater,
-           ">=": np.greater_equal}
+_UFUNCS = {
+    "==": np.equal,
+    "!=": np.not_equal,
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+}
 
 COMPARISONS = "{eq,ne,lt,le,gt,ge,equ,neu,ltu,leu,gtu,geu,num,nan}"  # of floats
 
@@ -153,4 +169,4 @@ ROWS = (
        emit=lambda e, form, a, b, c: e.select(c, a, b), section=_SECTION + "selp"),
     Op("slct", (f"slct.{_SOURCES}.s32", f"slct{{.ftz}}.{_SOURCES}.f32"), shape=_slct_shape, eval=_slct, emit=_emit_slct,
        section=_SECTION + "slct"),
-)
+)  # fmt: skip

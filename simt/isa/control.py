@@ -23,4 +23,4 @@ ROWS = (
     Op("griddepcontrol", ("griddepcontrol.{launch_dependents,wait}",), role=Role.NONE, since=("7.8", 90),
        section="Parallel Synchronization and Communication Instructions: griddepcontrol",
        note="launches do not overlap, so there is nothing to wait for"),
-)
+)  # fmt: skip

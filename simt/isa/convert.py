@@ -56,8 +56,12 @@ def _clamped(e, a, sign: str, low: int, high: int):
     return e.intrinsic(f"llvm.{sign}max", e.intrinsic(f"llvm.{sign}min", a, e.const(a, high)), e.const(a, low))
 
 
-_INTEGRAL = {"rni": (np.rint, "roundeven"), "rzi": (np.trunc, "trunc"), "rmi": (np.floor, "floor"),
-             "rpi": (np.ceil, "ceil")}
+_INTEGRAL = {
+    "rni": (np.rint, "roundeven"),
+    "rzi": (np.trunc, "trunc"),
+    "rmi": (np.floor, "floor"),
+    "rpi": (np.ceil, "ceil"),
+}
 
 
 def integral(form: Form, a: np.ndarray) -> np.ndarray:
@@ -239,4 +243,4 @@ ROWS = (
         f"cvt.{_MODES}{{.ftz}}{{.sat}}.f32.f64", f"cvt.{_MODES}{{.ftz}}{{.sat}}.f16.f32",
         f"cvt.{_MODES}{{.sat}}.f16.f64",
     ), shape=_shape, eval=_float_to_float, emit=_emit_float_to_float, section=_SECTION),
-)
+)  # fmt: skip

@@ -19,8 +19,7 @@ from simt.isa.rounding import (
 )
 from simt.isa.shapes import PRED, same
 
-__all__ = ["ROWS", "chosen", "emit_finished", "emit_operate", "emit_prepared", "finished", "operate",
-           "prepared"]
+__all__ = ["ROWS", "chosen", "emit_finished", "emit_operate", "emit_prepared", "finished", "operate", "prepared"]
 
 _SECTION = "Floating Point Instructions: "
 _INSTRUCTIONS = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv", "fma": "fma", "sqrt": "sqrt"}
@@ -68,7 +67,11 @@ def emit_operate(e, form: Form, operation: str, *sources):
     def compute(*values):
         if mode != "rn":
             return e.rounded(instruction, mode, *values)
-        return e.intrinsic(f"llvm.{instruction}", *values) if operation in ("fma", "sqrt") else getattr(e, instruction)(*values)
+        return (
+            e.intrinsic(f"llvm.{instruction}", *values)
+            if operation in ("fma", "sqrt")
+            else getattr(e, instruction)(*values)
+        )
 
     if not form.has("ftz"):
         return emit_finished(e, form, compute(*sources))
@@ -78,8 +81,15 @@ def emit_operate(e, form: Form, operation: str, *sources):
 
 def _arithmetic(name: str, forms: tuple[str, ...], n_sources: int, operation: str, **fields) -> Op:
     """A row whose result is one correctly rounded operation."""
-    return Op(name, forms, shape=same(n_sources), eval=lambda form, *sources: operate(form, operation, *sources),
-              emit=lambda e, form, *sources: emit_operate(e, form, operation, *sources), section=_SECTION + name, **fields)
+    return Op(
+        name,
+        forms,
+        shape=same(n_sources),
+        eval=lambda form, *sources: operate(form, operation, *sources),
+        emit=lambda e, form, *sources: emit_operate(e, form, operation, *sources),
+        section=_SECTION + name,
+        **fields,
+    )
 
 
 def _rcp(form, a):
@@ -135,6 +145,7 @@ def chosen(name: str, form: Form, a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 def _extreme(name: str):
     """(eval, emit) of `min` or `max` over two or three sources."""
+
     def evaluate(form, *sources):
         sources = prepared(form, sources)
         sign = np.signbit(sources[0]) ^ np.signbit(sources[-1])
@@ -174,8 +185,12 @@ def _testp(form, a):
     size = np.abs(a)
     subnormal = (size > 0) & (size < np.finfo(a.dtype).smallest_normal)
     tests = {
-        "finite": np.isfinite(a), "infinite": np.isinf(a), "number": ~np.isnan(a), "notanumber": np.isnan(a),
-        "normal": np.isfinite(a) & ~subnormal, "subnormal": subnormal,
+        "finite": np.isfinite(a),
+        "infinite": np.isinf(a),
+        "number": ~np.isnan(a),
+        "notanumber": np.isnan(a),
+        "normal": np.isfinite(a) & ~subnormal,
+        "subnormal": subnormal,
     }
     return tests[form.mods[0]]
 
@@ -184,10 +199,13 @@ def _emit_testp(e, form, a):
     size, least = e.intrinsic("llvm.fabs", a), float(np.finfo(form.type.dtype).smallest_normal)
     infinity = float("inf")
     tests = {
-        "finite": lambda: e.fcmp("<", size, infinity), "infinite": lambda: e.fcmp("==", size, infinity),
-        "number": lambda: e.fcmp("ord", a, a), "notanumber": lambda: e.is_nan(a),
+        "finite": lambda: e.fcmp("<", size, infinity),
+        "infinite": lambda: e.fcmp("==", size, infinity),
+        "number": lambda: e.fcmp("ord", a, a),
+        "notanumber": lambda: e.is_nan(a),
         "normal": lambda: e.or_(
-            e.and_(e.fcmp(">=", size, least), e.fcmp("<", size, infinity)), e.fcmp("==", size, 0.0)),
+            e.and_(e.fcmp(">=", size, least), e.fcmp("<", size, infinity)), e.fcmp("==", size, 0.0)
+        ),
         "subnormal": lambda: e.and_(e.fcmp("<", size, least), e.fcmp(">", size, 0.0)),
     }
     return tests[form.mods[0]]()
@@ -238,4 +256,4 @@ ROWS = (
        section=_SECTION + "copysign"),
     Op("testp", (f"testp.{_TESTS}.{{f32,f64}}",), shape=lambda form: Shape((PRED,), (form.type,)), eval=_testp,
        emit=_emit_testp, since=("2.0", 20), section=_SECTION + "testp"),
-)
+)  # fmt: skip

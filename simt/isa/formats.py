@@ -11,8 +11,18 @@ from simt.isa.rounding import CANONICAL, emit_canonical, emit_odd, odd_float32
 from simt.ptx.types import PtxType
 
 __all__ = [
-    "decode", "emit_bf16", "emit_decode", "emit_encode", "emit_join", "emit_split", "encode", "is_bf16",
-    "is_pair", "join", "split", "to_bf16",
+    "decode",
+    "emit_bf16",
+    "emit_decode",
+    "emit_encode",
+    "emit_join",
+    "emit_split",
+    "encode",
+    "is_bf16",
+    "is_pair",
+    "join",
+    "split",
+    "to_bf16",
 ]
 
 _NAN = CANONICAL[16]

@@ -18,7 +18,15 @@ from functools import cache
 import numpy as np
 
 __all__ = [
-    "ELEMENT_BYTES", "Fragment", "Pieces", "fragment", "is_ldmatrix", "pieces", "shape_of", "sums_of", "tensor_instructions",
+    "ELEMENT_BYTES",
+    "Fragment",
+    "Pieces",
+    "fragment",
+    "is_ldmatrix",
+    "pieces",
+    "shape_of",
+    "sums_of",
+    "tensor_instructions",
     "wmma_fragment",
 ]
 

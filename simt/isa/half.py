@@ -31,6 +31,7 @@ _MATH = "Floating Point Instructions: "
 
 def _by_half(lane):
     """`eval` from a function of one scalar half's sources: packed operands go through it twice."""
+
     def evaluate(form, *sources):
         if not is_pair(form.type):
             return lane(form, *sources)
@@ -100,6 +101,7 @@ def _emit_finished(e, form: Form, value):
 
 def _arithmetic(function, emit_function):
     """(eval, emit) of a row computed in float64, and in IR in the float that makes one rounding enough."""
+
     def lane(form, *sources):
         values = [decode(form.type, _flushed(form, source)) for source in sources]
         with np.errstate(invalid="ignore", over="ignore"):
@@ -126,6 +128,7 @@ def _through_double(emit_function):
 
 def _sign_row(function, emit_function):
     """(eval, emit) of `neg` or `abs`, which touch only the sign bit, and make a NaN canonical."""
+
     def lane(form, a):
         bits = _flushed(form, a).view(np.uint16)
         is_nan = bits & 0x7FFF > _exponent(form)
@@ -142,6 +145,7 @@ def _sign_row(function, emit_function):
 
 def _extreme(name: str):
     """(eval, emit) of `min` or `max`."""
+
     def lane(form, a, b):
         x, y = (decode(form.type, _flushed(form, source)) for source in (a, b))
         sign = np.signbit(x) ^ np.signbit(y)
@@ -236,13 +240,29 @@ _F16, _BF16 = "{f16,f16x2}", "{bf16,bf16x2}"
 _JOIN = "{.and,.or,.xor}"
 
 
-def _both(name: str, f16: str, bf16: str, n_sources: int, functions: dict, section: str = _HALF, **fields) -> tuple[Op, ...]:
+def _both(
+    name: str, f16: str, bf16: str, n_sources: int, functions: dict, section: str = _HALF, **fields
+) -> tuple[Op, ...]:
     """The row of an operation on f16, and its row on bf16, which came later."""
     return (
-        Op(name, (f"{name}{f16}.{_F16}",), shape=same(n_sources), since=("4.2", 53), section=section + name, **functions,
-           **fields),
-        Op(name, (f"{name}{bf16}.{_BF16}",), shape=same(n_sources), since=("7.8", 90), section=section + name,
-           **functions, **fields),
+        Op(
+            name,
+            (f"{name}{f16}.{_F16}",),
+            shape=same(n_sources),
+            since=("4.2", 53),
+            section=section + name,
+            **functions,
+            **fields,
+        ),
+        Op(
+            name,
+            (f"{name}{bf16}.{_BF16}",),
+            shape=same(n_sources),
+            since=("7.8", 90),
+            section=section + name,
+            **functions,
+            **fields,
+        ),
     )
 
 
@@ -284,4 +304,4 @@ ROWS = (
                f"set.{COMPARISONS}{_JOIN}.{{bf16x2,u32,s32}}.bf16x2"),
        shape=_set_shape, eval=_set, emit=_emit_set, since=("7.8", 90),
        section="Half Precision Comparison Instructions: set"),
-)
+)  # fmt: skip

@@ -213,4 +213,4 @@ ROWS = (
     Op("max", (f"max.{INTS}",), shape=same(2), **_extreme("max"), section=_SECTION + "max"),
     Op("min", ("min.relu.s32", "min.s32.relu"), shape=same(2), **_extreme("min"), since=("8.0", 90), section=_SECTION + "min"),
     Op("max", ("max.relu.s32", "max.s32.relu"), shape=same(2), **_extreme("max"), since=("8.0", 90), section=_SECTION + "max"),
-)
+)  # fmt: skip

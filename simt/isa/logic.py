@@ -34,12 +34,26 @@ def _lop3(form, a, b, c, table):
 
 def _minterms(e, a, b, c, table: int):
     """OR of the minterms of a constant table, taken as sum of products over `a` of the two tables on (b, c)."""
+
     def of_two(nibble):
-        pair = {0: lambda: e.const(b, 0), 1: lambda: e.not_(e.or_(b, c)), 2: lambda: e.and_(e.not_(b), c),
-                3: lambda: e.not_(b), 4: lambda: e.and_(b, e.not_(c)), 5: lambda: e.not_(c), 6: lambda: e.xor(b, c),
-                7: lambda: e.not_(e.and_(b, c)), 8: lambda: e.and_(b, c), 9: lambda: e.not_(e.xor(b, c)),
-                10: lambda: c, 11: lambda: e.or_(e.not_(b), c), 12: lambda: b, 13: lambda: e.or_(b, e.not_(c)),
-                14: lambda: e.or_(b, c), 15: lambda: e.const(b, -1)}
+        pair = {
+            0: lambda: e.const(b, 0),
+            1: lambda: e.not_(e.or_(b, c)),
+            2: lambda: e.and_(e.not_(b), c),
+            3: lambda: e.not_(b),
+            4: lambda: e.and_(b, e.not_(c)),
+            5: lambda: e.not_(c),
+            6: lambda: e.xor(b, c),
+            7: lambda: e.not_(e.and_(b, c)),
+            8: lambda: e.and_(b, c),
+            9: lambda: e.not_(e.xor(b, c)),
+            10: lambda: c,
+            11: lambda: e.or_(e.not_(b), c),
+            12: lambda: b,
+            13: lambda: e.or_(b, e.not_(c)),
+            14: lambda: e.or_(b, c),
+            15: lambda: e.const(b, -1),
+        }
         return pair[nibble]()
 
     low, high = table & 15, table >> 4
@@ -134,8 +148,14 @@ def _emit_shf(e, form, a, b, c):
 
 
 def _two(name: str, evaluate, emit) -> Op:
-    return Op(name, (f"{name}.{_BITS}",), shape=same(2), eval=lambda form, a, b: evaluate(a, b),
-              emit=lambda e, form, a, b: emit(e, a, b), section=_LOGIC + name)
+    return Op(
+        name,
+        (f"{name}.{_BITS}",),
+        shape=same(2),
+        eval=lambda form, a, b: evaluate(a, b),
+        emit=lambda e, form, a, b: emit(e, a, b),
+        section=_LOGIC + name,
+    )
 
 
 ROWS = (
@@ -154,4 +174,4 @@ ROWS = (
        section=_LOGIC + "shr"),
     Op("shf", ("shf.{l,r}.{wrap,clamp}.b32",), shape=of("b32", "b32", "b32", "u32"), eval=_shf, emit=_emit_shf,
        since=("3.1", 32), section=_LOGIC + "shf"),
-)
+)  # fmt: skip

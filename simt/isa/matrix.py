@@ -80,4 +80,4 @@ ROWS = (
        role=Role.MATRIX, since=("8.0", 90), section=_GROUP + "wgmma.fence, commit_group, wait_group", note="sm_90a only"),
     Op("setmaxnreg", ("setmaxnreg.{inc,dec}.sync.aligned.u32",), role=Role.MATRIX, since=("8.0", 90),
        section="Miscellaneous Instructions: setmaxnreg", note="sm_90a only; registers are not counted while a kernel runs"),
-)
+)  # fmt: skip

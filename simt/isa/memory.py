@@ -71,4 +71,4 @@ ROWS = (
        note="the discarded bytes keep their values"),
     Op("applypriority", ("applypriority{.global}.L2::evict_normal",), role=Role.NONE, since=("7.4", 80),
        section=_SECTION + "applypriority", note="a hint: nothing happens"),
-)
+)  # fmt: skip

@@ -61,4 +61,4 @@ ROWS = (
        shape=_pack_shape, eval=_pack, emit=_emit_pack, section=_SECTION),
     Op("mov", ("mov.b16.unpack2", "mov.{b32,b64,b128}.{unpack2,unpack4}"),
        shape=_unpack_shape, eval=_unpack, emit=_emit_unpack, section=_SECTION),
-)
+)  # fmt: skip

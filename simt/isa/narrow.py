@@ -120,8 +120,9 @@ def _tf32(form, a):
     rounded = bits + np.asarray(added, np.uint64) & 0xFFFFE000
     if form.has("satfinite"):
         rounded = np.where(rounded & 0x7FFFFFFF == 0x7F800000, rounded - 0x2000, rounded)
-    return np.where(np.isnan(a), 0x7FFFFFFF, np.where(np.isinf(a) & ~np.array(form.has("satfinite")), bits, rounded)).astype(
-        np.uint32)
+    return np.where(
+        np.isnan(a), 0x7FFFFFFF, np.where(np.isinf(a) & ~np.array(form.has("satfinite")), bits, rounded)
+    ).astype(np.uint32)
 
 
 def _emit_tf32(e, form, a):
@@ -258,4 +259,4 @@ ROWS = (
     _cvt(("cvt.{rn,rz}.satfinite{.relu}.tf32.f32",), _tf32, _emit_tf32, ("8.6", 100)),
     _cvt(("cvt.rn.satfinite{.relu}.{e4m3x2,e5m2x2}.{f32,f16x2}",), _to_fp8, _emit_to_fp8, ("7.8", 89)),
     _cvt(("cvt.rn{.relu}.f16x2.{e4m3x2,e5m2x2}",), _from_fp8, _emit_from_fp8, ("7.8", 89)),
-)
+)  # fmt: skip

@@ -32,6 +32,7 @@ def _is_signed(form: Form) -> bool:
 
 def _by_words(function):
     """`eval` from a function of (32, 2) int64 values of the two halves."""
+
     def evaluate(form, *sources):
         parts = [_lanes(source, 16, _is_signed(form)).astype(np.int64) for source in sources]
         result = function(*parts)
@@ -64,6 +65,7 @@ def _pair_shape(n_sources: int):
 
 def _f32x2(name: str, n_sources: int, operation: str) -> Op:
     """A row that does an f32 operation on both halves of a 64-bit register."""
+
     def evaluate(form, *sources):
         parts = [_lanes64(source) for source in sources]
         results = [operate(form, operation, *(part[:, index] for part in parts)) for index in (0, 1)]
@@ -74,8 +76,15 @@ def _f32x2(name: str, n_sources: int, operation: str) -> Op:
         return e.joined(*(e.bits(emit_operate(e, form, operation, *map(e.of_bits, part))) for part in halves))
 
     modes = ".{rn,rz,rm,rp}" if name == "fma" else "{.rn,.rz,.rm,.rp}"
-    return Op(name, (f"{name}{modes}{{.ftz}}.f32x2",), shape=_pair_shape(n_sources), eval=evaluate, emit=emit,
-              since=("8.6", 100), section=f"Floating Point Instructions: {name}")
+    return Op(
+        name,
+        (f"{name}{modes}{{.ftz}}.f32x2",),
+        shape=_pair_shape(n_sources),
+        eval=evaluate,
+        emit=emit,
+        since=("8.6", 100),
+        section=f"Floating Point Instructions: {name}",
+    )
 
 
 def _lanes64(a: np.ndarray) -> np.ndarray:
@@ -83,7 +92,9 @@ def _lanes64(a: np.ndarray) -> np.ndarray:
 
 
 def _vabsdiff4(form, a, b, c):
-    left, right = (_lanes(x, 8, type_.is_signed).astype(np.int64) for x, type_ in zip((a, b), form.types[1:], strict=True))
+    left, right = (
+        _lanes(x, 8, type_.is_signed).astype(np.int64) for x, type_ in zip((a, b), form.types[1:], strict=True)
+    )
     difference = np.abs(left - right)
     if form.has("add"):
         return (difference.sum(axis=1) + c.astype(np.int64)).astype(np.uint64).astype(np.uint32).view(c.dtype)
@@ -157,4 +168,4 @@ ROWS = (
     Op("vabsdiff4", ("vabsdiff4.{u32,s32}.{u32,s32}.{u32,s32}{.sat,.add}",), shape=_video_shape, eval=_vabsdiff4,
        emit=_emit_vabsdiff4, since=("3.0", 30), section="Video Instructions: vabsdiff4",
        note="without byte selectors and masks; results of bytes below -128 or above the range wrap unless .sat"),
-)
+)  # fmt: skip

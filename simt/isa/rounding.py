@@ -13,9 +13,22 @@ from fractions import Fraction
 import numpy as np
 
 __all__ = [
-    "CANONICAL", "canonical", "emit_canonical", "emit_flush", "emit_flush_result", "emit_odd", "emit_odd_sum",
-    "emit_saturate", "exact",
-    "flush", "flush_result", "mode_of", "odd_float32", "odd_sum", "rounded", "saturate",
+    "CANONICAL",
+    "canonical",
+    "emit_canonical",
+    "emit_flush",
+    "emit_flush_result",
+    "emit_odd",
+    "emit_odd_sum",
+    "emit_saturate",
+    "exact",
+    "flush",
+    "flush_result",
+    "mode_of",
+    "odd_float32",
+    "odd_sum",
+    "rounded",
+    "saturate",
 ]
 
 CANONICAL = {16: 0x7FFF, 32: 0x7FFFFFFF, 64: 0x7FFFFFFFFFFFFFFF}  # PTX ISA, the NaN that arithmetic makes
@@ -76,7 +89,7 @@ def _rational(operation: str, a: float, *rest: float) -> Fraction:
     if operation == "sqrt":
         scaled = math.floor(x * 4**1200)
         root = math.isqrt(scaled)
-        return Fraction(2 * root + (root * root != scaled), 2 ** 1201)
+        return Fraction(2 * root + (root * root != scaled), 2**1201)
     if operation == "fma":
         return x * others[0] + others[1]
     y = others[0]

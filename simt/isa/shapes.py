@@ -31,6 +31,7 @@ def double(type_: PtxType) -> PtxType:
 
 def widened(*wide: bool) -> Callable[[Form], Shape]:
     """A result of twice the width, and sources of the operation's type, twice as wide where `wide` says so."""
+
     def shape(form: Form) -> Shape:
         return Shape((double(form.type),), tuple(double(form.type) if w else form.type for w in wide))
 

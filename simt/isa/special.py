@@ -12,7 +12,7 @@ _U32 = (
     "%lanemask_eq", "%lanemask_le", "%lanemask_lt", "%lanemask_ge", "%lanemask_gt", "%total_smem_size",
     "%dynamic_smem_size", "%aggr_smem_size", "%cluster_ctarank", "%cluster_nctarank", "%reserved_smem_offset_begin",
     "%reserved_smem_offset_end", "%reserved_smem_offset_cap",
-)
+)  # fmt: skip
 _U64 = ("%clock64", "%globaltimer", "%gridid", "%current_graph_exec")
 _VECTORS = ("%tid", "%ntid", "%ctaid", "%nctaid", "%clusterid", "%nclusterid", "%cluster_ctaid", "%cluster_nctaid")
 
@@ -30,4 +30,4 @@ SPECIAL_REGISTERS: dict[str, PtxType] = {
 ROWS = (
     Op("mov", ("mov.{pred,u16,u32,u64,s32,s64,b16,b32,b64}.special",), role=Role.SPECIAL,
        section="Special Registers", note="SM and performance-monitor numbers are made up"),
-)
+)  # fmt: skip

@@ -41,7 +41,7 @@ __all__ = ["FAMILIES", "INTERNAL", "ROWS", "TABLE", "UnsupportedInstruction", "c
 FAMILIES = (
     integer, carry, bits, floating, half, approx, logic, compare, move, convert, narrow,
     packed, special, memory, atomics, control, barrier, cluster, warp, async_copy, matrix,
-)
+)  # fmt: skip
 # Modifiers that only the table uses, for forms that an instruction's operands tell apart (`simt.isa.operands`).
 INTERNAL = frozenset({"pair", "three", "special", "address", "pack2", "pack4", "unpack2", "unpack4"})
 
@@ -78,7 +78,7 @@ def choices(pattern: str) -> tuple[tuple[str, ...], ...]:
 def _matches(parts: tuple[tuple[str, ...], ...], text: str) -> bool:
     if not parts:
         return not text
-    return any(text.startswith(item) and _matches(parts[1:], text[len(item):]) for item in parts[0])
+    return any(text.startswith(item) and _matches(parts[1:], text[len(item) :]) for item in parts[0])
 
 
 @cache

@@ -19,4 +19,4 @@ ROWS = (
     Op("redux", ("redux.sync.{add,min,max}.{u32,s32}", "redux.sync.{and,or,xor}.b32"), role=Role.WARP,
        since=("7.0", 80), section=_SECTION + "redux.sync"),
     Op("elect", ("elect.sync",), role=Role.WARP, since=("8.0", 90), section=_SECTION + "elect.sync"),
-)
+)  # fmt: skip
