@@ -29,14 +29,14 @@ MAX_DEPTH = 64
 
 _VECTOR_SPECIALS = (
     "tid", "ntid", "ctaid", "nctaid", "clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid",
-)
+)  # fmt: skip
 _SCALAR_SPECIALS = (
     "laneid", "warpid", "nwarpid", "smid", "nsmid", "gridid", "is_explicit_cluster", "cluster_ctarank",
     "cluster_nctarank", "lanemask_eq", "lanemask_le", "lanemask_lt", "lanemask_ge", "lanemask_gt", "clock", "clock_hi",
     "clock64", "globaltimer", "globaltimer_lo", "globaltimer_hi", "reserved_smem_offset_begin",
     "reserved_smem_offset_end", "reserved_smem_offset_cap", "total_smem_size", "aggr_smem_size", "dynamic_smem_size",
     "current_graph_exec",
-)
+)  # fmt: skip
 # PTX ISA, "Special Registers".
 SPECIALS = frozenset(
     [f"%{name}" for name in _SCALAR_SPECIALS]

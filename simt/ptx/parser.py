@@ -45,7 +45,7 @@ _DIRECTIVES = frozenset(
         "abi_preserve_control", "reqnctapercluster", "explicitcluster", "maxclusterrank", "blocksareclusters",
         "attribute", "unique",
     ]
-)
+)  # fmt: skip
 _THREE = frozenset(["maxntid", "reqntid", "reqnctapercluster"])
 
 
@@ -251,9 +251,7 @@ def parse(text: str, roots: Iterable[str] | None = None) -> Module:
     for alias, name in reader.aliases.items():
         if name in functions:
             functions[alias] = replace(functions[name], name=alias)
-    return Module(
-        reader.version, reader.target, reader.address_bits, reader.files, reader.variables, functions
-    )
+    return Module(reader.version, reader.target, reader.address_bits, reader.files, reader.variables, functions)
 
 
 def _functions(reader: _Reader, roots: list[str] | None) -> Iterator[tuple[str, Function]]:

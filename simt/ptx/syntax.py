@@ -11,8 +11,22 @@ from dataclasses import dataclass, field
 from simt.ptx.types import PtxType
 
 __all__ = [
-    "Address", "Function", "Guard", "Immediate", "Instruction", "Label", "Location", "Module", "Operand", "Pair",
-    "Register", "Sink", "Special", "Symbol", "Variable", "Vector",
+    "Address",
+    "Function",
+    "Guard",
+    "Immediate",
+    "Instruction",
+    "Label",
+    "Location",
+    "Module",
+    "Operand",
+    "Pair",
+    "Register",
+    "Sink",
+    "Special",
+    "Symbol",
+    "Variable",
+    "Vector",
 ]
 
 

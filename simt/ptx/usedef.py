@@ -17,7 +17,7 @@ _READ_ONLY = frozenset(
         "nanosleep", "pmevent", "prefetch", "prefetchu", "red", "ret", "setmaxnreg", "st", "stackrestore", "stmatrix",
         "sured", "sust", "trap",
     ]
-)
+)  # fmt: skip
 # Families in which one form differs: opcode → the first modifiers of the forms that do write their first operand.
 _WRITING_FORMS = {
     "bar": frozenset(["red"]),
