@@ -56,7 +56,8 @@ def _array(index: int, argument: Argument, parameter: Variable, kind: str) -> It
     array = argument.value
     if not isinstance(array, np.ndarray):
         yield diagnose(
-            "host.arg-type", f"argument {index + 1} `{argument.name}` is {type(array).__name__}, not an array",
+            "host.arg-type",
+            f"argument {index + 1} `{argument.name}` is {type(array).__name__}, not an array",
             help="pass an array",
         )
         return

@@ -87,7 +87,9 @@ def _argument_buffer(argument: Argument, base: int, in_place: bool) -> Buffer:
     words = _words(array.nbytes, initialised)
     if argument.shadow is not None:
         words[: argument.shadow.size] = argument.shadow
-    return Buffer(argument.name, base, data, words, flags, None, None, argument, array.dtype, np.asarray(argument.value).shape)
+    return Buffer(
+        argument.name, base, data, words, flags, None, None, argument, array.dtype, np.asarray(argument.value).shape
+    )
 
 
 def _variable_buffers(plan: Plan, constants: dict[str, bytes]) -> list[Buffer]:
@@ -108,8 +110,14 @@ def _variable_buffers(plan: Plan, constants: dict[str, bytes]) -> list[Buffer]:
 
 
 def bind(
-    plan: Plan, arguments: Sequence[Argument], *, want_writers: bool, races: bool, constants: dict[str, bytes] | None = None,
-    in_place: bool = False, workspace: bool = False,
+    plan: Plan,
+    arguments: Sequence[Argument],
+    *,
+    want_writers: bool,
+    races: bool,
+    constants: dict[str, bytes] | None = None,
+    in_place: bool = False,
+    workspace: bool = False,
 ) -> Memory:
     """Lays out buffers and parameters. The arguments have been checked against the kernel's parameters before.
 
@@ -144,7 +152,9 @@ def bind(
     buffers.append(Buffer("parameters", PARAM_WINDOW, params[: plan.param_bytes], _words(plan.param_bytes, True), 0))
     if workspace:
         flags = int(SegmentFlag.WRITABLE)
-        buffers.append(Buffer("workspace of the grid", base, zeroed(WORKSPACE_BYTES), _words(WORKSPACE_BYTES, True), flags))
+        buffers.append(
+            Buffer("workspace of the grid", base, zeroed(WORKSPACE_BYTES), _words(WORKSPACE_BYTES, True), flags)
+        )
     buffers.sort(key=lambda b: b.base)
     return Memory(buffers, params, _segments(buffers, want_writers, races), base if workspace else 0)
 

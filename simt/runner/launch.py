@@ -173,11 +173,23 @@ def run(
     if checks & CheckBit.SYNCCHECK and plan.is_asynchronous:
         checks |= CheckBit.FLIGHTS | (CheckBit.PROXIES if plan.reads_by_proxy else 0)
     memory = bind(
-        plan, arguments, want_writers=bool(checks & CheckBit.WRITERS), races=bool(checks & CheckBit.RACE_GLOBAL),
-        constants=constants, workspace=cooperative,
+        plan,
+        arguments,
+        want_writers=bool(checks & CheckBit.WRITERS),
+        races=bool(checks & CheckBit.RACE_GLOBAL),
+        constants=constants,
+        workspace=cooperative,
     )
     launch = launch_state(
-        kernel, grid, block, shared_bytes, memory, checks=checks, budget=budget, trace=trace, cluster=cluster,
+        kernel,
+        grid,
+        block,
+        shared_bytes,
+        memory,
+        checks=checks,
+        budget=budget,
+        trace=trace,
+        cluster=cluster,
         cooperative=cooperative,
     )
     wanted = min(threads or available_cpus(), launch.record.last_block)

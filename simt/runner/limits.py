@@ -14,7 +14,9 @@ from simt.launch import LaunchConfig, check_launch
 
 __all__ = ["LOCAL_BYTES", "argument_findings", "plan_findings"]
 
-LOCAL_BYTES = 512 << 10  # of one thread. Source: CUDA C++ Programming Guide, Technical Specifications per Compute Capability
+LOCAL_BYTES = (
+    512 << 10
+)  # of one thread. Source: CUDA C++ Programming Guide, Technical Specifications per Compute Capability
 
 
 def argument_findings(arguments: Sequence[Argument], budget: Budget) -> tuple[Diagnostic, ...]:
@@ -47,7 +49,9 @@ def plan_findings(
     together = config.grid.volume if config.cooperative else config.cluster.volume if config.cluster else 1
     if together > 1:
         resident = together * (local + plan.static_shared_bytes + config.shared_bytes)
-        found.extend(_memory(f"{together} blocks resident together take", resident, budget, "launch fewer blocks together"))
+        found.extend(
+            _memory(f"{together} blocks resident together take", resident, budget, "launch fewer blocks together")
+        )
     return tuple(found)
 
 

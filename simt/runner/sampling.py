@@ -72,12 +72,24 @@ class Sampler:
         self.kernel = kernel
         kernel.full_address()
         self.memory = bind(
-            kernel.plan, arguments, want_writers=False, races=False, constants=constants, in_place=True,
+            kernel.plan,
+            arguments,
+            want_writers=False,
+            races=False,
+            constants=constants,
+            in_place=True,
             workspace=config.cooperative,
         )
         self.launch = launch_state(
-            kernel, tuple(config.grid), tuple(config.block), shared_bytes, self.memory, checks=0,
-            budget=Budget(printf_bytes=0), trace=TRACE_RECORDS, cluster=tuple(config.cluster) if config.cluster else None,
+            kernel,
+            tuple(config.grid),
+            tuple(config.block),
+            shared_bytes,
+            self.memory,
+            checks=0,
+            budget=Budget(printf_bytes=0),
+            trace=TRACE_RECORDS,
+            cluster=tuple(config.cluster) if config.cluster else None,
             cooperative=config.cooperative,
         )
         self.launch.record.traces_global = 1

@@ -61,7 +61,11 @@ class LaunchState:
 
     def set_memory(self, memory, printf_bytes: int, trace: int) -> None:
         r = self.record
-        r.segments, r.n_segments, r.workspace = ctypes.addressof(memory.segments), len(memory.segments), memory.workspace
+        r.segments, r.n_segments, r.workspace = (
+            ctypes.addressof(memory.segments),
+            len(memory.segments),
+            memory.workspace,
+        )
         r.params = address_of(memory.params)
         self.printf = zeroed(printf_bytes)
         r.printf, r.printf_bytes, r.printf_used = address_of(self.printf), printf_bytes, 0

@@ -64,7 +64,11 @@ def _count_blocks(plan: Plan, runs: np.ndarray, rows) -> None:
             rows[stats.branch_line]["divergent_branches"] += parted
 
 
-_DISTANT = {Access.LOAD: "dsmem_load_requests", Access.STORE: "dsmem_store_requests", Access.ATOMIC: "dsmem_atomic_requests"}
+_DISTANT = {
+    Access.LOAD: "dsmem_load_requests",
+    Access.STORE: "dsmem_store_requests",
+    Access.ATOMIC: "dsmem_atomic_requests",
+}
 
 
 def _count_distant(info, counts, row) -> None:

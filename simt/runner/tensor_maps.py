@@ -32,7 +32,9 @@ def map_bytes(tensor_map: TensorMap, address: int) -> bytes:
     return raw
 
 
-def check_map(index: int, argument: Argument, parameter: Variable, arguments: Sequence[Argument]) -> Iterator[Diagnostic]:
+def check_map(
+    index: int, argument: Argument, parameter: Variable, arguments: Sequence[Argument]
+) -> Iterator[Diagnostic]:
     """What is wrong with a tensor map as an argument: its rules, its memory, its parameter."""
     tensor_map = argument.value
     assert isinstance(tensor_map, TensorMap)
@@ -43,7 +45,9 @@ def check_map(index: int, argument: Argument, parameter: Variable, arguments: Se
             f"{where} is a tensor map, but the parameter takes {parameter.n_bytes} bytes",
             help="declare it `const __grid_constant__ CUtensorMap`, not as a pointer",
         )
-    if tensor_map.backing is None and all(a.name != tensor_map.base or isinstance(a.value, TensorMap) for a in arguments):
+    if tensor_map.backing is None and all(
+        a.name != tensor_map.base or isinstance(a.value, TensorMap) for a in arguments
+    ):
         yield diagnose(
             "host.arg-type",
             f"{where} describes `{tensor_map.base}`, and there is no such array",

@@ -68,7 +68,9 @@ def sample_traffic(sampler: Sampler, work: Work, gpu: Gpu, resident: int, effort
         hot = _hot_line(work, _trace(sampler, work, pace, effort, few[:2], int(pace.requests) + 1))
     if len(few) == wave:
         return _traffic(work, first, None, None, hot)
-    wide = _trace(sampler, work, pace, effort, list(range(wave)), max(LEAST_TURNS, effort.requests // (wave * work.warps)))
+    wide = _trace(
+        sampler, work, pace, effort, list(range(wave)), max(LEAST_TURNS, effort.requests // (wave * work.warps))
+    )
     together = _send(sampler, work, wide, gpu, per_sm, active, gpu.l2_bytes)
     alone = _send(sampler, work, wide, gpu, per_sm, active, gpu.l2_bytes, together=sms)
     return _traffic(work, first, together, alone, hot)
@@ -77,7 +79,10 @@ def sample_traffic(sampler: Sampler, work: Work, gpu: Gpu, resident: int, effort
 def _pace(work: Work) -> _Pace:
     blocks = work.plan.cfg.blocks
     instructions = float(work.runs @ np.array([len(block.instructions) for block in blocks])) / work.warps
-    matrix = float(work.runs @ np.array([sum(i.name in MATRIX for i in block.instructions) for block in blocks])) / work.warps
+    matrix = (
+        float(work.runs @ np.array([sum(i.name in MATRIX for i in block.instructions) for block in blocks]))
+        / work.warps
+    )
     of_block = work.requests(Scope.GLOBAL)
     cost = instructions + MATRIX_COST * matrix
     return _Pace(instructions, cost, work.requests(Scope.GLOBAL) / work.warps, of_block)
@@ -111,7 +116,9 @@ def _l1_bytes(work: Work, gpu: Gpu, per_sm: int) -> int:
     return arch.l1_bytes_per_sm - carveout
 
 
-def _traffic(work: Work, deep: CacheRun, together: CacheRun | None, alone: CacheRun | None, hot: tuple[float, float]) -> Traffic:
+def _traffic(
+    work: Work, deep: CacheRun, together: CacheRun | None, alone: CacheRun | None, hot: tuple[float, float]
+) -> Traffic:
     lines, l1, l2, awaited = {}, {}, {}, {}
     for site in work.of_global(Access.LOAD, Access.STORE, Access.ATOMIC):
         requests, n_lines, sectors, hit_l1, hit_l2, missed, _ = deep.counts[site]
@@ -166,4 +173,3 @@ def _hot_line(work: Work, traced: Traced) -> tuple[float, float]:
     hottest = counts.argmax()
     lanes = int((line[active] == names[hottest]).sum())
     return float(counts[hottest] / counts.sum()), lanes / counts[hottest]
-
