@@ -28,7 +28,9 @@ from simt.ptx.syntax import Immediate
 __all__ = ["Estimate", "estimate", "residency"]
 
 SECTOR = 32
-L1_FILL_BYTES = 64  # a clock from L2 to an SM; NVIDIA A100 whitepaper, section L2 cache (5120 B a clock over 80 of 108 SMs)
+L1_FILL_BYTES = (
+    64  # a clock from L2 to an SM; NVIDIA A100 whitepaper, section L2 cache (5120 B a clock over 80 of 108 SMs)
+)
 POPC_WAVEFRONTS = 4  # of a request of ATOMS.POPC.INC, at most: about what 32 random words of 32 banks take
 LSU_PARTS = ("shared", "l1", "shuffles")
 NEARLY_ALL = 0.8
@@ -192,7 +194,10 @@ def latency_path(work: Work, traffic: Traffic, rates: Rates) -> float:
         else:
             requests = float(counts[4])
             loads[site] = rates.latencies.shared + (float(counts[5]) / requests - 1 if requests else 0.0)
-    return rates.block_cycles + float(work.runs @ np.array(elapsed(work.plan, work.mixes, rates.latencies, loads))) / work.warps
+    return (
+        rates.block_cycles
+        + float(work.runs @ np.array(elapsed(work.plan, work.mixes, rates.latencies, loads))) / work.warps
+    )
 
 
 def _joint(demands: Iterable[float], sharpness: float) -> float:

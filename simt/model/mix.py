@@ -166,7 +166,14 @@ def _arithmetic_slots(name: str, mods: tuple[str, ...], width: str) -> tuple[flo
         return (1, 0, 0, 1, 0, 0, 0)
     if name == "cvt":
         types = [mod for mod in mods if mod[0] in "fsub" and mod[1:2].isdigit()]
-        to_float = types[:1] == ["f32"] and types[-1] in ("s32", "u32", "s16", "u16", "s8", "u8")  # I2FP, beside the ALU
+        to_float = types[:1] == ["f32"] and types[-1] in (
+            "s32",
+            "u32",
+            "s16",
+            "u16",
+            "s8",
+            "u8",
+        )  # I2FP, beside the ALU
         both_integers = all(mod[0] in "sub" and not mod.startswith("bf") for mod in types)
         return (1, 0, 1, 0, 0, 0, 0) if both_integers or to_float else (1, 0, 0, 1, 0, 0, 0)
     if width == "f64" and name in ("add", "sub", "mul", "fma", "mad"):
