@@ -57,7 +57,9 @@ def _lose_output() -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m simt", description="CUDA C++ on a CPU: results, counters, findings.")
+    parser = argparse.ArgumentParser(
+        prog="python -m simt", description="CUDA C++ on a CPU: results, counters, findings."
+    )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     run = commands.add_parser("run", help="compile and launch a kernel file", description=__doc__.split("\n\n")[1])
     run.add_argument("kernel", type=Path, metavar="KERNEL.cu|.ptx")
@@ -68,7 +70,9 @@ def _parser() -> argparse.ArgumentParser:
                      help=f"checks to make: {', '.join(sorted(ALL_CHECKS))}")  # fmt: skip
     run.add_argument("--out", type=Path, metavar="DIR", help="write every output there as NAME.npy")
     run.add_argument("--threads", type=_threads, metavar="N", help="native threads; all cores when left out")
-    run.add_argument("--suppress", type=Path, metavar="FILE.toml", help="findings that are accepted, each with its reason")
+    run.add_argument(
+        "--suppress", type=Path, metavar="FILE.toml", help="findings that are accepted, each with its reason"
+    )
     run.add_argument("--sarif", type=Path, metavar="FILE", help="write the findings there as SARIF 2.1.0")
     run.add_argument("--trace", type=_warp, metavar="BLOCK:WARP", help="follow one warp, such as 0:1 or 2,0,0:3")
     run.add_argument("--trace-out", type=Path, metavar="FILE.json", help="where its steps go; trace.json when left out")
@@ -81,7 +85,9 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_estimates(commands: argparse._SubParsersAction) -> None:
     """`estimate` and `compare`."""
-    estimate = commands.add_parser("estimate", help="time of a kernel at full size on a GPU, from a sample of its blocks")
+    estimate = commands.add_parser(
+        "estimate", help="time of a kernel at full size on a GPU, from a sample of its blocks"
+    )
     estimate.add_argument("kernel", type=Path, metavar="KERNEL.cu|.ptx")
     estimate.add_argument("--launch", type=Path, required=True, metavar="LAUNCH.toml", help="grid, block and arguments")
     estimate.add_argument("--gpu", required=True, help="a product such as h200, a100-80 or t4")
@@ -102,7 +108,9 @@ def _checks(text: str) -> frozenset[str]:
     names = frozenset(name.strip() for name in text.split(","))
     unknown = sorted(names - ALL_CHECKS)
     if unknown:
-        raise argparse.ArgumentTypeError(f"no check is called {unknown[0]!r}; there are {', '.join(sorted(ALL_CHECKS))}")
+        raise argparse.ArgumentTypeError(
+            f"no check is called {unknown[0]!r}; there are {', '.join(sorted(ALL_CHECKS))}"
+        )
     return names
 
 

@@ -140,10 +140,16 @@ def _read(path: Path) -> Mapping:
     try:
         report = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise CompareError(f"cannot read {path}: {error.strerror}", "write it with `python -m simt run … --json`") from None
+        raise CompareError(
+            f"cannot read {path}: {error.strerror}", "write it with `python -m simt run … --json`"
+        ) from None
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
         raise CompareError(f"{path} is not JSON: {error}", "write it with `python -m simt run … --json`") from None
-    if not isinstance(report, dict) or not isinstance(report.get("counters"), dict) or "total" not in report["counters"]:
+    if (
+        not isinstance(report, dict)
+        or not isinstance(report.get("counters"), dict)
+        or "total" not in report["counters"]
+    ):
         raise CompareError(f"{path} holds no counters", "write it with `python -m simt run … --json`")
     return report
 
@@ -183,7 +189,9 @@ def _table(found: Comparison) -> str:
     rows = [("counter", "before", "after", "change")]
     for name, (before, after) in found.values.items():
         if before or after:
-            rows.append((name, _number(before), _number(after), _percent(before, after) + (" !" if name in marks else "")))
+            rows.append(
+                (name, _number(before), _number(after), _percent(before, after) + (" !" if name in marks else ""))
+            )
     widths = [max(len(row[column]) for row in rows) for column in range(4)]
     lines = [f"{row[0]:{widths[0]}}  {row[1]:>{widths[1]}}  {row[2]:>{widths[2]}}  {row[3]}" for row in rows]
     lines += [f"regression: {rule.text}: {_number(found.values[name][0])} → {_number(found.values[name][1])}"

@@ -88,7 +88,9 @@ def estimate_files(kernel: Path, launch: Path, gpu_name: str) -> EstimateReport:
         found = diagnose("host.unreadable", str(error), help=error.help)
         return EstimateReport(UNREADABLE, target, "", diagnostics=(found,))
     except LaunchFileError as error:
-        return EstimateReport(REFUSED, target, source, diagnostics=(diagnose("launch.file", str(error), help=error.help),))
+        return EstimateReport(
+            REFUSED, target, source, diagnostics=(diagnose("launch.file", str(error), help=error.help),)
+        )
     return _estimate(kernel, "" if kernel.suffix == ".ptx" else source, source, file, target)
 
 
@@ -110,9 +112,13 @@ def _estimate(kernel: Path, shown: str, source: str, file: LaunchFile, target: G
     except BuildFailed as error:
         return EstimateReport(BUILD_FAILED, target, shown, diagnostics=error.diagnostics)
     except (LaunchFileError, ValueSpecError) as error:
-        return EstimateReport(REFUSED, target, shown, diagnostics=(diagnose("launch.file", str(error), help=error.help),))
+        return EstimateReport(
+            REFUSED, target, shown, diagnostics=(diagnose("launch.file", str(error), help=error.help),)
+        )
     except Unsupported as error:
-        found_ = diagnose("ptx.unsupported", f"simt does not run this: {error}", help="docs/ptx_coverage.md lists what runs")
+        found_ = diagnose(
+            "ptx.unsupported", f"simt does not run this: {error}", help="docs/ptx_coverage.md lists what runs"
+        )
         return EstimateReport(NOT_SUPPORTED, target, shown, diagnostics=(found_,))
     return EstimateReport(OK, target, shown, tuple(made))
 

@@ -31,7 +31,9 @@ def model_json(report: RunReport) -> tuple[dict | None, str | None]:
     """(GPU's id → its estimate of all launches together, None), or (None, why there is none)."""
     if report.status not in (Status.OK, Status.FINDINGS):
         return None, NOT_CLEAN
-    if any(isinstance(a.value, np.ndarray) and a.value.nbytes > MOST_BYTES for run in report.runs for a in run.arguments):
+    if any(
+        isinstance(a.value, np.ndarray) and a.value.nbytes > MOST_BYTES for run in report.runs for a in run.arguments
+    ):
         return None, TOO_LARGE
     launches = [_estimates(run) for run in report.runs]
     rows = {}

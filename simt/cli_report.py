@@ -150,7 +150,9 @@ def report_text(report: RunReport, paths: Mapping[str, Path], *, with_times: boo
         parts.append(_counter_text(report))
         parts.append(_line_text(report))
     if report.outputs:
-        parts.append("outputs\n" + "\n".join(_output_line(name, array, paths) for name, array in report.outputs.items()))
+        parts.append(
+            "outputs\n" + "\n".join(_output_line(name, array, paths) for name, array in report.outputs.items())
+        )
     if with_times:
         parts += [_resource_text(run) for run in report.runs]
         if report.seconds:
@@ -200,7 +202,9 @@ def _counter_text(report: RunReport) -> str:
 
 
 def _line_text(report: RunReport) -> str:
-    return "by line\n" + "\n".join(row for line, counts in report.by_line.items() for row in _line_rows(report, line, counts))
+    return "by line\n" + "\n".join(
+        row for line, counts in report.by_line.items() for row in _line_rows(report, line, counts)
+    )
 
 
 def _line_rows(report: RunReport, line: int, counters: Counters) -> Iterator[str]:

@@ -259,7 +259,9 @@ class _Runner:
         """A tensor map, with its array unless the kernel takes that as a parameter too."""
         behind = self.file.arguments.get(spec.base)
         if behind is None or behind.array is None:
-            raise LaunchFileError(f"`{name}`: no array is called `{spec.base}`", "describe it in [[args]] or [[backing]]")
+            raise LaunchFileError(
+                f"`{name}`: no array is called `{spec.base}`", "describe it in [[args]] or [[backing]]"
+            )
         backing = None if spec.base in launch.arguments else self._argument(behind, launch)
         return spec.tensor_map(behind.array.shape, str(behind.array.dtype), backing)
 
@@ -283,7 +285,11 @@ class _Runner:
 
     def _reached(self, launch: LaunchSpec) -> set[str]:
         """Arrays that a launch takes, and those behind its tensor maps."""
-        values = {self.file.arguments[name].value for name in launch.arguments if self.file.arguments[name].kind == "tensormap"}
+        values = {
+            self.file.arguments[name].value
+            for name in launch.arguments
+            if self.file.arguments[name].kind == "tensormap"
+        }
         return set(launch.arguments) | {value.base for value in values if isinstance(value, MapSpec)}
 
     def _tell(self, found: Diagnostic, spec: LaunchSpec, program: Program) -> None:

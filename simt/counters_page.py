@@ -1,6 +1,6 @@
 """docs/counters.md: every counter, what it counts, and its metric of Nsight Compute.
 
-    python -m simt.counters_page > docs/counters.md
+python -m simt.counters_page > docs/counters.md
 """
 
 from __future__ import annotations
@@ -21,11 +21,14 @@ _MEANING = {
 def counters_page() -> str:
     """The page as Markdown."""
     lines = [
-        "# Counters", "",
+        "# Counters",
+        "",
         "Made by `python -m simt.counters_page` from the table in `simt/counters.py`. Totals are over all warps of a launch. A",
         "request is one warp-level memory instruction with at least one active lane, a sector 32 bytes, a wavefront one pass",
-        "through shared memory.", "",
-        "| counter | what | Nsight Compute | relation |", "|---|---|---|---|",
+        "through shared memory.",
+        "",
+        "| counter | what | Nsight Compute | relation |",
+        "|---|---|---|---|",
     ]
     for name, row in METRICS.items():
         metric = f"`{row.ncu}`" if row.ncu else "—"

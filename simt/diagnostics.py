@@ -156,7 +156,7 @@ _ROWS = (
     Check("perf.bank-conflict", "PF002", _ADVICE, "lanes of a warp meet in one shared memory bank"),
     Check("perf.divergence", "PF003", _ADVICE, "lanes of a warp take different branches"),
     Check("perf.local-memory", "PF004", _ADVICE, "array or spilled registers live in local memory"),
-)
+)  # fmt: skip
 CATALOGUE: dict[str, Check] = {row.slug: row for row in _ROWS}
 
 

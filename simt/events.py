@@ -15,7 +15,14 @@ from simt.diagnostics import Diagnostic
 from simt.warp_trace import WarpTrace
 
 __all__ = [
-    "ALL_CHECKS", "Access", "Argument", "Budget", "Direction", "LaunchResult", "MemoryRequest", "Scope",
+    "ALL_CHECKS",
+    "Access",
+    "Argument",
+    "Budget",
+    "Direction",
+    "LaunchResult",
+    "MemoryRequest",
+    "Scope",
     "Status",
 ]
 

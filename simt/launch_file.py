@@ -39,13 +39,18 @@ from simt.launch_maps import MAP_KEYS, map_spec
 from simt.launch_values import DTYPES, ArraySpec, ValueSpecError, literal, scalar, struct
 
 __all__ = [
-    "ArgumentSpec", "LaunchFile", "LaunchFileError", "LaunchFileUnreadable", "LaunchSpec", "read_launch_file",
+    "ArgumentSpec",
+    "LaunchFile",
+    "LaunchFileError",
+    "LaunchFileUnreadable",
+    "LaunchSpec",
+    "read_launch_file",
     "read_launch_text",
 ]
 
 LAUNCH_KEYS = (
     "kernel", "name_expression", "grid", "block", "shared_bytes", "max_dynamic_shared", "cluster", "cooperative",
-)
+)  # fmt: skip
 FILE_KEYS = (*LAUNCH_KEYS, "arch", "options", "constants", "args", "backing", "launch")
 ARGUMENT_KEYS = ("name", "kind", "dtype", "shape", "dir", "init", "value")
 KINDS = ("array", "scalar", "tensormap")
@@ -151,7 +156,9 @@ def read_launch_text(text: str, folder: Path = Path()) -> LaunchFile:
         constants=_constants(table.get("constants", {}), folder),
         arguments=arguments,
         launches=tuple(
-            _launch(table, {"args": every} | row, f"[[launch]] number {number}" if row else "the file", arguments, folder)
+            _launch(
+                table, {"args": every} | row, f"[[launch]] number {number}" if row else "the file", arguments, folder
+            )
             for number, row in enumerate(launches, 1)
         ),
     )
@@ -175,7 +182,9 @@ def _text(table: Mapping, key: str, where: str) -> str | None:
 def _options(options: object, folder: Path) -> tuple[tuple[str, ...], tuple[Path, ...]]:
     """Options of the compiler, folders of `-I` taken out of them."""
     if not isinstance(options, list) or not all(isinstance(option, str) for option in options):
-        raise LaunchFileError(f"options = {options!r} is not a list of texts", 'such as options = ["-DTILE=16", "-Iinclude"]')
+        raise LaunchFileError(
+            f"options = {options!r} is not a list of texts", 'such as options = ["-DTILE=16", "-Iinclude"]'
+        )
     plain, folders, left = [], [], list(options)
     while left:
         option = left.pop(0)
@@ -187,7 +196,9 @@ def _options(options: object, folder: Path) -> tuple[tuple[str, ...], tuple[Path
             plain.append(option)
     for path in folders:
         if not path.is_dir():
-            raise LaunchFileError(f"options: there is no folder {path}", "a folder of -I counts from the launch file's own")
+            raise LaunchFileError(
+                f"options: there is no folder {path}", "a folder of -I counts from the launch file's own"
+            )
     return tuple(plain), tuple(folders)
 
 
@@ -227,7 +238,7 @@ def _argument(name: str, row: Mapping, where: str, folder: Path) -> ArgumentSpec
     if kind == "scalar":
         for key in ("shape", "init", "dir"):
             if key in row and row[key] not in ([], "scalar"):
-                raise LaunchFileError(f"{where}: a scalar has no {key}", "give it value, or kind = \"array\"")
+                raise LaunchFileError(f"{where}: a scalar has no {key}", 'give it value, or kind = "array"')
         if "value" not in row:
             raise LaunchFileError(f"{where} has no value", "a scalar needs one, such as value = 1000")
         return ArgumentSpec(name, kind, Direction.SCALAR, value=scalar(row["value"], dtype))
@@ -241,7 +252,9 @@ def _array_argument(name: str, row: Mapping, dtype: np.dtype, where: str, folder
     if direction not in ARRAY_DIRECTIONS:
         raise LaunchFileError(f"{where}: dir = {direction!r} is not known", f"one of {', '.join(ARRAY_DIRECTIONS)}")
     if not given and direction != "out":
-        raise LaunchFileError(f"{where} is an input without values", 'give it init, such as init = "normal:7", or value')
+        raise LaunchFileError(
+            f"{where} is an input without values", 'give it init, such as init = "normal:7", or value'
+        )
     return ArgumentSpec(name, "array", Direction(direction), spec)
 
 
@@ -249,7 +262,9 @@ def _array_spec(row: Mapping, dtype: np.dtype, where: str, folder: Path) -> Arra
     shape = row.get("shape")
     shape = [shape] if type(shape) is int else shape
     if not isinstance(shape, list) or not shape or not all(type(size) is int and size > 0 for size in shape):
-        raise LaunchFileError(f"{where}: shape = {row.get('shape')!r} is not a list of sizes", "such as shape = [64, 64]")
+        raise LaunchFileError(
+            f"{where}: shape = {row.get('shape')!r} is not a list of sizes", "such as shape = [64, 64]"
+        )
     if "init" in row and "value" in row:
         raise LaunchFileError(f"{where} has both init and value", "keep one of them")
     init = "" if "value" in row else _text(row, "init", where) or "poison"
@@ -329,7 +344,9 @@ def _argument_names(rows: object, where: str, arguments: dict[str, ArgumentSpec]
             known = ", ".join(arguments) or "none"
             raise LaunchFileError(f"{where}: no argument is called {name!r}", f"[[args]] has {known}")
         elif isinstance(row, dict) and set(row) != {"name"}:
-            raise LaunchFileError(f"{where}: `{name}` is described twice", "describe it once; later launches only name it")
+            raise LaunchFileError(
+                f"{where}: `{name}` is described twice", "describe it once; later launches only name it"
+            )
         names.append(str(name))
     return tuple(names)
 
@@ -341,7 +358,9 @@ def _dimension(table: Mapping, key: str, where: str) -> Dim3:
     try:
         return Dim3.of(value)
     except (TypeError, ValueError) as error:
-        raise LaunchFileError(f"{where}: {key} = {value!r}: {error}", f"such as {key} = 256 or {key} = [16, 16]") from None
+        raise LaunchFileError(
+            f"{where}: {key} = {value!r}: {error}", f"such as {key} = 256 or {key} = [16, 16]"
+        ) from None
 
 
 def _whole(table: Mapping, key: str, where: str) -> int | None:

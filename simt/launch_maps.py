@@ -1,23 +1,23 @@
 """Tensor maps of a launch file: what `kind = "tensormap"` says, with the array that it describes.
 
-    [[backing]]                 an array that is no parameter: only the map reaches it
-    name = "x"
-    dtype = "float32"
-    shape = [64, 128]
-    dir = "in"
-    init = "normal:7"
+[[backing]]                 an array that is no parameter: only the map reaches it
+name = "x"
+dtype = "float32"
+shape = [64, 128]
+dir = "in"
+init = "normal:7"
 
-    [[args]]
-    name = "map"
-    kind = "tensormap"
-    base = "x"                  an array of [[args]] or [[backing]]
-    box = [32, 8]               elements, innermost dimension first, as are all lists here
-    swizzle = "128B"            or none, 32B, 64B
-    fill = "nan"                or zero: what lies outside
-    global_dim = [128, 64]      these four have defaults: the array's shape in C order, every element
-    global_stride_bytes = [512]
-    element_strides = [1, 1]
-    offset_bytes = 0
+[[args]]
+name = "map"
+kind = "tensormap"
+base = "x"                  an array of [[args]] or [[backing]]
+box = [32, 8]               elements, innermost dimension first, as are all lists here
+swizzle = "128B"            or none, 32B, 64B
+fill = "nan"                or zero: what lies outside
+global_dim = [128, 64]      these four have defaults: the array's shape in C order, every element
+global_stride_bytes = [512]
+element_strides = [1, 1]
+offset_bytes = 0
 """
 
 from __future__ import annotations
@@ -68,16 +68,22 @@ def map_spec(row: Mapping) -> MapSpec:
     if not isinstance(base, str) or not base:
         raise ValueSpecError("a tensor map has no base", 'name the array that it describes, such as base = "x"')
     if row.get("interleave", "none") != "none":
-        raise ValueSpecError(f"interleave = {row['interleave']!r} is not supported", "leave it out: tiles are not interleaved")
+        raise ValueSpecError(
+            f"interleave = {row['interleave']!r} is not supported", "leave it out: tiles are not interleaved"
+        )
     dtype = row.get("dtype")
     if dtype is not None and not isinstance(dtype, str):
         raise ValueSpecError(f"dtype = {dtype!r} is not text", 'such as dtype = "bfloat16"')
     box = _numbers(row, "box")
     if box is None:
-        raise ValueSpecError("a tensor map has no box", "elements of one copy, innermost dimension first: box = [32, 8]")
+        raise ValueSpecError(
+            "a tensor map has no box", "elements of one copy, innermost dimension first: box = [32, 8]"
+        )
     offset = row.get("offset_bytes", 0)
     if type(offset) is not int or offset < 0:
-        raise ValueSpecError(f"offset_bytes = {offset!r} is not a number of bytes", "where in the array the tensor starts")
+        raise ValueSpecError(
+            f"offset_bytes = {offset!r} is not a number of bytes", "where in the array the tensor starts"
+        )
     return MapSpec(
         base, dtype, box, _numbers(row, "global_dim"), _numbers(row, "global_stride_bytes"), _numbers(row, "element_strides"),
         _choice(row, "swizzle", SWIZZLES, "none"), _choice(row, "fill", FILLS, "zero"), offset,

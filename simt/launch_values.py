@@ -13,10 +13,10 @@ __all__ = ["DTYPES", "INITS", "ArraySpec", "ValueSpecError", "literal", "scalar"
 
 DTYPES = (
     "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64",
-)
+)  # fmt: skip
 INITS = (
     "zeros", "ones", "iota", "poison", "normal:SEED", "uniform:SEED", "randint:SEED:LOW:HIGH", "file:PATH.npy",
-)
+)  # fmt: skip
 _N_NUMBERS = {"zeros": 0, "ones": 0, "iota": 0, "poison": 0, "normal": 1, "uniform": 1, "randint": 3}
 
 
@@ -106,7 +106,9 @@ def _numbers(init: str) -> tuple[int, ...]:
     try:
         numbers = tuple(int(part) for part in parts)
     except ValueError:
-        raise ValueSpecError(f"init = {init!r}: {':'.join(parts)} are not whole numbers", "such as randint:7:0:256") from None
+        raise ValueSpecError(
+            f"init = {init!r}: {':'.join(parts)} are not whole numbers", "such as randint:7:0:256"
+        ) from None
     if numbers and numbers[0] < 0:
         raise ValueSpecError(f"init = {init!r}: a seed is 0 or more", "such as normal:7")
     if kind == "randint" and numbers[1] >= numbers[2]:
@@ -140,7 +142,11 @@ def _uniform(n: int, dtype: np.dtype, numbers: Sequence[int]) -> np.ndarray:
 def _randint(n: int, dtype: np.dtype, numbers: Sequence[int]) -> np.ndarray:
     seed, low, high = numbers
     generator = np.random.default_rng(seed)
-    return generator.integers(low, high, n, dtype) if dtype.kind in "iu" else generator.integers(low, high, n).astype(dtype)
+    return (
+        generator.integers(low, high, n, dtype)
+        if dtype.kind in "iu"
+        else generator.integers(low, high, n).astype(dtype)
+    )
 
 
 _MAKERS: dict[str, Callable[[int, np.dtype, Sequence[int]], np.ndarray]] = {
@@ -180,10 +186,14 @@ def literal(value: object, dtype: np.dtype, shape: tuple[int, ...] | None) -> np
 
 def _check_integers(given: np.ndarray, dtype: np.dtype, value: object) -> None:
     if given.dtype.kind == "f":
-        raise ValueSpecError(f"value = {value!r} has a fraction, {dtype} has none", "use a float dtype, or a whole number")
+        raise ValueSpecError(
+            f"value = {value!r} has a fraction, {dtype} has none", "use a float dtype, or a whole number"
+        )
     low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
     if int(given.min()) < low or int(given.max()) > high:
-        raise ValueSpecError(f"value = {value!r} does not fit {dtype}, which goes from {low} to {high}", "use a wider dtype")
+        raise ValueSpecError(
+            f"value = {value!r} does not fit {dtype}, which goes from {low} to {high}", "use a wider dtype"
+        )
 
 
 def scalar(value: object, dtype: np.dtype) -> np.ndarray | np.generic:
@@ -197,7 +207,8 @@ def struct(values: object, members: Sequence[np.dtype]) -> np.void:
     if not members or not isinstance(values, list) or len(values) != len(members):
         n_given = len(values) if isinstance(values, list) else 0
         raise ValueSpecError(
-            f"the struct has {len(members)} members, value gives {n_given}", 'dtype = ["int32", "float32"], value = [3, 0.5]'
+            f"the struct has {len(members)} members, value gives {n_given}",
+            'dtype = ["int32", "float32"], value = [3, 0.5]',
         )
     made = [literal(value, dtype, None) for value, dtype in zip(values, members, strict=True)]
     names = [f"m{number}" for number in range(len(made))]

@@ -13,7 +13,9 @@ __all__ = ["check_cooperative"]
 ASSUMED_REGISTERS = 32  # of a thread where nothing was assembled
 
 
-def check_cooperative(config: LaunchConfig, arch: Arch, shared_bytes: int, registers: int | None) -> tuple[Diagnostic, ...]:
+def check_cooperative(
+    config: LaunchConfig, arch: Arch, shared_bytes: int, registers: int | None
+) -> tuple[Diagnostic, ...]:
     """A cooperative grid of more blocks than the largest GPU of the architecture holds at once.
 
     Args:

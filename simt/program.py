@@ -1,9 +1,9 @@
 """The facade: CUDA C++ or PTX in, launches out. The only file that wires every stage together.
 
-    program = Program.from_cuda(source, kernel="saxpy")
-    result = program.launch(LaunchConfig(Dim3(4), Dim3(256)), [
-        Argument("x", Direction.IN, x), Argument("y", Direction.OUT, np.empty_like(x)),
-        Argument("n", Direction.SCALAR, np.int32(x.size))])
+program = Program.from_cuda(source, kernel="saxpy")
+result = program.launch(LaunchConfig(Dim3(4), Dim3(256)), [
+    Argument("x", Direction.IN, x), Argument("y", Direction.OUT, np.empty_like(x)),
+    Argument("n", Direction.SCALAR, np.int32(x.size))])
 """
 
 from __future__ import annotations
@@ -84,7 +84,13 @@ class Program:
 
     @classmethod
     def from_cuda(
-        cls, source: str, *, kernel: str | None = None, arch: str = "sm_80", name_expression: str | None = None, **options
+        cls,
+        source: str,
+        *,
+        kernel: str | None = None,
+        arch: str = "sm_80",
+        name_expression: str | None = None,
+        **options,
     ) -> Program:
         """Compiles CUDA C++.
 
@@ -184,7 +190,9 @@ class Program:
         """
         warps = -(-config.block.volume // 32)
         if any(at >= size for at, size in zip(block, config.grid)) or warp >= warps:
-            raise ValueError(f"the launch has {config.grid} blocks of {warps} warps; there is no warp {warp} of block {block}")
+            raise ValueError(
+                f"the launch has {config.grid} blocks of {warps} warps; there is no warp {warp} of block {block}"
+            )
         result = self.launch(config, arguments, constants=constants, steps=WarpRequest(block, warp, limit))
         if result.warp_trace is None:
             raise ValueError("; ".join(found.message for found in result.diagnostics) or str(result.status))
@@ -242,7 +250,9 @@ class Program:
         line = student_line(instruction.location, self.module, self.file_name) if instruction else None
         where = f" (PTX line {instruction.ptx_line}: `{instruction.opcode}`)" if instruction else ""
         return diagnose(
-            "ptx.unsupported", f"simt does not run this: {error}{where}", line=line,
+            "ptx.unsupported",
+            f"simt does not run this: {error}{where}",
+            line=line,
             help="docs/ptx_coverage.md lists what runs; a GPU runs the rest",
         )
 
@@ -337,5 +347,3 @@ def _status(raw: Raw, found: tuple[Diagnostic, ...]) -> Status:
     if raw.outcome == "stopped":
         return Status.STOPPED
     return Status.FINDINGS if any(d.severity is Severity.ERROR for d in found) else Status.OK
-
-

@@ -65,12 +65,16 @@ def read_suppressions(path: Path) -> tuple[Suppression, ...]:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise SuppressionFileError(f"cannot read {path}: {reason}", "give --suppress the path of a .toml file") from None
+        raise SuppressionFileError(
+            f"cannot read {path}: {reason}", "give --suppress the path of a .toml file"
+        ) from None
     except tomllib.TOMLDecodeError as error:
         raise SuppressionFileError(f"{path} is not TOML: {error}", "an entry starts with [[suppress]]") from None
     rows = table.get("suppress", [])
     if set(table) - {"suppress"} or not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise SuppressionFileError(f"{path} holds something else than [[suppress]] tables", "an entry starts with [[suppress]]")
+        raise SuppressionFileError(
+            f"{path} holds something else than [[suppress]] tables", "an entry starts with [[suppress]]"
+        )
     return tuple(_entry(row, number) for number, row in enumerate(rows, 1))
 
 
@@ -84,10 +88,14 @@ def _entry(row: Mapping, number: int) -> Suppression:
             raise SuppressionFileError(f"{where} has no {key}", f'write {key} = "…"')
     check = _CODES.get(row["check"], row["check"])
     if check not in CATALOGUE:
-        raise SuppressionFileError(f"{where}: no check is called {check!r}", "docs/diagnostics.md lists slugs and codes")
+        raise SuppressionFileError(
+            f"{where}: no check is called {check!r}", "docs/diagnostics.md lists slugs and codes"
+        )
     line = row.get("line")
     if line is not None and (type(line) is not int or line < 1):
-        raise SuppressionFileError(f"{where}: line = {line!r} is no line", "lines count from 1; leave it out for any line")
+        raise SuppressionFileError(
+            f"{where}: line = {line!r} is no line", "lines count from 1; leave it out for any line"
+        )
     return Suppression(check, row["kernel"], line, row["reason"], number)
 
 

@@ -20,7 +20,17 @@ import numpy as np
 from simt.diagnostics import Diagnostic, diagnose
 from simt.events import Argument
 
-__all__ = ["ELEMENTS", "MAP_BYTES", "Element", "Fill", "Swizzle", "TensorMap", "backing_arguments", "broken_rules", "pitched"]
+__all__ = [
+    "ELEMENTS",
+    "MAP_BYTES",
+    "Element",
+    "Fill",
+    "Swizzle",
+    "TensorMap",
+    "backing_arguments",
+    "broken_rules",
+    "pitched",
+]
 
 MAP_BYTES = 128
 MAX_RANK = 5
@@ -116,7 +126,9 @@ class TensorMap:
             size = ELEMENTS[dtype].n_bytes if dtype in ELEMENTS else 1
             global_stride_bytes = [int(np.prod(dims[: i + 1], dtype=object)) * size for i in range(len(dims) - 1)]
         steps = tuple(element_strides) if element_strides is not None else (1,) * len(dims)
-        return cls(base, dtype, dims, tuple(global_stride_bytes), tuple(box), steps, swizzle, fill, offset_bytes, backing)
+        return cls(
+            base, dtype, dims, tuple(global_stride_bytes), tuple(box), steps, swizzle, fill, offset_bytes, backing
+        )
 
     @property
     def rank(self) -> int:
@@ -167,7 +179,11 @@ def _problems(m: TensorMap) -> Iterator[_Problem]:
     yield from _memory_problems(m)
     yield from _box_problems(m)
     if m.fill is Fill.NAN and not m.element.is_float:
-        yield 12, f"oobFill asks for NaN in elements of {m.dtype}", "only floating-point elements have a NaN: fill with zeros"
+        yield (
+            12,
+            f"oobFill asks for NaN in elements of {m.dtype}",
+            "only floating-point elements have a NaN: fill with zeros",
+        )
 
 
 def _counts(m: TensorMap) -> tuple[tuple[str, int, int], ...]:
@@ -179,7 +195,11 @@ def _counts(m: TensorMap) -> tuple[tuple[str, int, int], ...]:
 
 def _memory_problems(m: TensorMap) -> Iterator[_Problem]:
     if m.offset_bytes % UNIT:
-        yield 4, f"globalAddress lies {m.offset_bytes % UNIT} bytes past a multiple of {UNIT}", "start at an aligned element"
+        yield (
+            4,
+            f"globalAddress lies {m.offset_bytes % UNIT} bytes past a multiple of {UNIT}",
+            "start at an aligned element",
+        )
     for i, size in enumerate(m.global_dim):
         if not 1 <= size <= 1 << 32:
             yield 5, f"globalDim[{i}] = {size} is not between 1 and 2^32", "count elements, innermost dimension first"
@@ -237,6 +257,10 @@ def backing_arguments(arguments: Sequence[Argument]) -> tuple[Argument, ...]:
     names = {argument.name for argument in arguments}
     found: dict[str, Argument] = {}
     for argument in arguments:
-        if isinstance(argument.value, TensorMap) and argument.value.backing is not None and argument.value.base not in names:
+        if (
+            isinstance(argument.value, TensorMap)
+            and argument.value.backing is not None
+            and argument.value.base not in names
+        ):
             found.setdefault(argument.value.base, argument.value.backing)
     return tuple(found.values())
