@@ -129,7 +129,13 @@ def _digest(submission: Submission) -> str:
     launch = submission.launch
     each = isinstance(launch, Mapping)
     plain = {name: _plain(spec) for name, spec in launch.items()} if each else _plain(launch)  # type: ignore
-    parts = [submission.exercise_id, submission.source, plain, submission.values, [p.message for p in submission.problems]]
+    parts = [
+        submission.exercise_id,
+        submission.source,
+        plain,
+        submission.values,
+        [p.message for p in submission.problems],
+    ]
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=repr).encode()).hexdigest()
 
 

@@ -110,7 +110,10 @@ def _with_transposed_operand(text: str):
             plain = isinstance(operand, ast.Attribute) and operand.attr == "T"
             flipped = operand.value if plain else ast.Attribute(operand, "T", ast.Load())
             setattr(product, side, flipped)
-            said, changed = ast.unparse(operand.value if plain else operand), ast.unparse(ast.fix_missing_locations(tree))
+            said, changed = (
+                ast.unparse(operand.value if plain else operand),
+                ast.unparse(ast.fix_missing_locations(tree)),
+            )
             yield said, letter, changed
             setattr(product, side, operand)
 

@@ -83,7 +83,9 @@ class FieldCase:
         try:
             values = {row["name"]: _initial(row) for row in (*self.plain.get("backing", ()), *rows)}
             if distinct:
-                values = {name: _distinct(value) if name in self.constant_inputs else value for name, value in values.items()}
+                values = {
+                    name: _distinct(value) if name in self.constant_inputs else value for name, value in values.items()
+                }
             return Variant(
                 source=file.read_text(encoding="utf-8"),
                 file=file,

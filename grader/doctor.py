@@ -52,12 +52,16 @@ def examine() -> Iterator[Finding]:
             yield check()
         except Exception as error:
             name = check.__name__.strip("_").replace("_", " ")
-            yield Finding(name, MISSING, f"looking failed: {type(error).__name__}: {error}", next_step="please report this")
+            yield Finding(
+                name, MISSING, f"looking failed: {type(error).__name__}: {error}", next_step="please report this"
+            )
 
 
 def _python() -> Finding:
     facts: dict[str, object] = {"python": platform.python_version(), "system": platform.platform(), "course": VERSION}
-    return Finding("course", OK, f"version {facts['course']}, Python {facts['python']} on {facts['system']}", facts=facts)
+    return Finding(
+        "course", OK, f"version {facts['course']}, Python {facts['python']} on {facts['system']}", facts=facts
+    )
 
 
 def _packages() -> Finding:
@@ -65,8 +69,14 @@ def _packages() -> Finding:
     missing = [name for name, version in versions.items() if not version and name != "nbgrader"]
     says = ", ".join(f"{name} {version}" for name, version in versions.items() if version)
     if missing:
-        return Finding("packages", MISSING, f"{says}; not installed: {', '.join(missing)}",
-                       "commands that do not need them", "python3 course.py learn installs them", versions)
+        return Finding(
+            "packages",
+            MISSING,
+            f"{says}; not installed: {', '.join(missing)}",
+            "commands that do not need them",
+            "python3 course.py learn installs them",
+            versions,
+        )
     return Finding("packages", OK, says, facts=versions)
 
 
@@ -75,9 +85,13 @@ def _compiler() -> Finding:
 
     version = compiler_version()
     if not version or version.startswith("none"):
-        return Finding("compiler", MISSING, f"the CUDA compiler is missing: {version}",
-                       "lessons, charts and predictions",
-                       "install nvidia-cuda-nvrtc (it exists for Linux and Windows), or use the course's container")
+        return Finding(
+            "compiler",
+            MISSING,
+            f"the CUDA compiler is missing: {version}",
+            "lessons, charts and predictions",
+            "install nvidia-cuda-nvrtc (it exists for Linux and Windows), or use the course's container",
+        )
     return Finding("compiler", OK, f"NVRTC {version}", facts={"nvrtc": version})
 
 
@@ -89,8 +103,14 @@ def _cache() -> Finding:
     near = next(parent for parent in (folder, *folder.parents) if parent.exists())
     facts = {"folder": str(folder), "bytes": size}
     if not os.access(near, os.W_OK):
-        return Finding("cache", LIMITED, f"{folder} cannot be written", "everything, but each kernel compiles every time",
-                       "set WARPWISE_CACHE to a folder that can be written", facts)
+        return Finding(
+            "cache",
+            LIMITED,
+            f"{folder} cannot be written",
+            "everything, but each kernel compiles every time",
+            "set WARPWISE_CACHE to a folder that can be written",
+            facts,
+        )
     return Finding("cache", OK, f"{folder}, {size / 1e6:.1f} MB", facts=facts)
 
 
@@ -105,7 +125,9 @@ def _machine() -> Finding:
     facts = {"threads": threads, "memory_bytes": memory}
     says = f"{threads} threads" + (f", {memory / 2**30:.1f} GiB of memory" if memory else "")
     if memory and memory < 2 << 30:
-        return Finding("machine", LIMITED, says, "all lessons; large cases may be refused", "close other programs", facts)
+        return Finding(
+            "machine", LIMITED, says, "all lessons; large cases may be refused", "close other programs", facts
+        )
     return Finding("machine", OK, says, facts=facts)
 
 
@@ -115,11 +137,21 @@ def _gpu() -> Finding:
     try:
         device = choose("cuda")
     except DeviceMissing as missing:
-        return Finding("GPU", LIMITED, str(missing), "every lesson, on the simulator; speed is estimated or not measured",
-                       "nothing has to be done; with a GPU, install a driver and run python3 course.py learn again")
+        return Finding(
+            "GPU",
+            LIMITED,
+            str(missing),
+            "every lesson, on the simulator; speed is estimated or not measured",
+            "nothing has to be done; with a GPU, install a driver and run python3 course.py learn again",
+        )
     except ImportError as missing:
-        return Finding("GPU", LIMITED, f"not usable: {missing}", "every lesson, on the simulator",
-                       "with a GPU, run python3 course.py learn again: it brings CuPy")
+        return Finding(
+            "GPU",
+            LIMITED,
+            f"not usable: {missing}",
+            "every lesson, on the simulator",
+            "with a GPU, run python3 course.py learn again: it brings CuPy",
+        )
     from grader.doctor_gpu import gpu_finding
     from grader.doctor_sandbox import marked_down
 
@@ -142,15 +174,23 @@ def _selftest() -> Finding:
     took = time.monotonic() - started
     facts = {"verdict": str(report.verdict), "seconds": round(took, 3), "device": report.device}
     if report.passed:
-        return Finding("self-test", OK, f"a kernel was compiled, run and judged in {took:.2f} s on {report.device}", facts=facts)
+        return Finding(
+            "self-test", OK, f"a kernel was compiled, run and judged in {took:.2f} s on {report.device}", facts=facts
+        )
     why = report.message or next((finding.message for finding in report.diagnostics), "")
-    return Finding("self-test", MISSING, f"selftest.map should pass, got {report.verdict}: {why}",
-                   "lessons, charts and predictions", "look at the findings above; if all is well there, report this", facts)
+    return Finding(
+        "self-test",
+        MISSING,
+        f"selftest.map should pass, got {report.verdict}: {why}",
+        "lessons, charts and predictions",
+        "look at the findings above; if all is well there, report this",
+        facts,
+    )
 
 
 CHECKS: tuple[Callable[[], Finding], ...] = (
     _python, _packages, _compiler, _gpu, _sandbox, _machine, _cache, _selftest,
-)
+)  # fmt: skip
 
 
 def _version(package: str) -> str:

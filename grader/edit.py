@@ -36,7 +36,9 @@ def editor_command() -> list[str]:
     for name in ("sensible-editor", "nano", "vim", "vi", "notepad"):
         if found := shutil.which(name):
             return [found]
-    raise EditProblem("no editor is set", "set EDITOR, for example `export EDITOR=nano` or `export EDITOR='code --wait'`")
+    raise EditProblem(
+        "no editor is set", "set EDITOR, for example `export EDITOR=nano` or `export EDITOR='code --wait'`"
+    )
 
 
 def edit_text(path: Path, name: str, scratch: Path, editor: Sequence[str]) -> bool:
@@ -88,4 +90,6 @@ def _run(editor: Sequence[str], scratch: Path) -> None:
     except OSError as error:
         raise EditProblem(f"the editor {editor[0]} does not start: {error}", "set EDITOR to one that does") from error
     if done.returncode:
-        raise EditProblem(f"the editor ended with status {done.returncode}; nothing was put back", f"your text is in {scratch}")
+        raise EditProblem(
+            f"the editor ended with status {done.returncode}; nothing was put back", f"your text is in {scratch}"
+        )

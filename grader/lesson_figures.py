@@ -24,6 +24,8 @@ def figure(name: str, caption: str = "") -> Shown:
         known = ", ".join(sorted(p.stem for p in ASSETS.glob("*.svg")))
         raise FileNotFoundError(f"no drawing is called {name!r}; there are {known}")
     svg = path.read_text(encoding="utf-8").replace("<svg ", f'<svg style="min-width:{LEAST_WIDTH}" ', 1)
-    below = f'<figcaption style="font-size:0.85em;opacity:0.75;margin-top:0.4em">{caption}</figcaption>' if caption else ""
+    below = (
+        f'<figcaption style="font-size:0.85em;opacity:0.75;margin-top:0.4em">{caption}</figcaption>' if caption else ""
+    )
     drawing = f'<div style="overflow-x:auto">{svg}</div>'
     return Shown(f'<figure style="margin:0.5em 0;max-width:760px">{drawing}{below}</figure>', caption or name)

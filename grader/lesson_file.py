@@ -12,7 +12,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["LessonProblem", "Literal", "find_literals", "lesson_path", "read_lesson", "replace_literals", "text_literal"]
+__all__ = [
+    "LessonProblem",
+    "Literal",
+    "find_literals",
+    "lesson_path",
+    "read_lesson",
+    "replace_literals",
+    "text_literal",
+]
 
 INDENT = "    "
 

@@ -142,7 +142,9 @@ def _run(row: Exercise, case: Case, source: str, kernel: str, launch: Mapping[st
         return replace(empty, problem=f"the launch cannot be read: {problem.message}")
     built = compile_text(source, kernel, "sm_80")
     if isinstance(built, BuildProblem):
-        return replace(empty, problem=built.diagnostics[0].message if built.diagnostics else "the kernel does not compile")
+        return replace(
+            empty, problem=built.diagnostics[0].message if built.diagnostics else "the kernel does not compile"
+        )
     prepared = prepare_case(row, case)
     program = _program(built.ptx, built.kernel, built.arch, source)
     result = program.launch(config, prepared.arguments, budget=BUDGET, want_writers=True, trace=MOST_REQUESTS)

@@ -17,8 +17,7 @@ from pathlib import Path
 from grader.model import Report, Verdict
 from grader.whole_file import write_whole
 
-__all__ = ["Attempt", "Frozen", "Progress", "ProgressFile", "Standing", "course_folder",
-           "lessons_folder", "standing"]
+__all__ = ["Attempt", "Frozen", "Progress", "ProgressFile", "Standing", "course_folder", "lessons_folder", "standing"]
 
 SCHEMA = 1
 ENVIRONMENT = "WARPWISE_PROGRESS"

@@ -198,7 +198,9 @@ def _rows() -> Iterable[Metric]:
         title = f"{PLAIN[name]} over the baseline's"
         yield Metric(f"{name}_ratio", title, "ratio", "baseline", _of_baseline(name))
     yield Metric("registers", "registers a thread", "registers", "resources", _resource(lambda r: r.registers))
-    yield Metric("spill_bytes", "bytes of spilled registers a thread", "B", "resources", _resource(lambda r: r.spill_bytes))
+    yield Metric(
+        "spill_bytes", "bytes of spilled registers a thread", "B", "resources", _resource(lambda r: r.spill_bytes)
+    )
     yield Metric("local_bytes", "local memory a thread", "B", "resources", _resource(lambda r: r.local_bytes))
     yield Metric(
         "static_shared_bytes", "static shared memory a block", "B", "resources",
@@ -254,9 +256,7 @@ def _judge(goal: Goal, metric: Metric, evidence: Evidence | None, limit: float) 
         state = _timing_state(evidence.timing, limit)
     else:
         state = GoalState.MET if _holds(value, limit, goal.at_least) else GoalState.MISSED
-    return GoalResult(
-        goal.metric, value, limit, goal.at_least, state, basis, goal.points, goal.why, goal.question
-    )
+    return GoalResult(goal.metric, value, limit, goal.at_least, state, basis, goal.points, goal.why, goal.question)
 
 
 def _holds(value: float, limit: float, at_least: bool) -> bool:

@@ -50,9 +50,13 @@ def grade_values(submission: Submission, exercise: Exercise) -> Report:
     if not isinstance(typed, str) or not isinstance(kept, str):
         name = exercise.id.split(".")[-1]
         line = f"{name}_values = {sealed_literal(exercise.id, given)}"
-        return replace(report, message=f"lock your answers in before you see the right ones; make the cell read:\n{line}")
+        return replace(
+            report, message=f"lock your answers in before you see the right ones; make the cell read:\n{line}"
+        )
     if kept != seal(exercise.id, given, typed):
-        message = f"the answers were changed after they were locked in at {typed}: a prediction counts only as typed before"
+        message = (
+            f"the answers were changed after they were locked in at {typed}: a prediction counts only as typed before"
+        )
         return replace(report, verdict=Verdict.WRONG_ANSWER, message=message)
     return _judged(report, exercise, given, typed)
 

@@ -111,9 +111,7 @@ def _modified(name: str) -> Diagnostic:
 class _Comparison:
     """One output beside its reference."""
 
-    def __init__(
-        self, name: str, result: RunResult, want: np.ndarray, tolerance: Tolerance, config: LaunchConfig
-    ):
+    def __init__(self, name: str, result: RunResult, want: np.ndarray, tolerance: Tolerance, config: LaunchConfig):
         self.name, self.config = name, config
         self.got = result.outputs[name]
         self.want = want.reshape(self.got.shape)

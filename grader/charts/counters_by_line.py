@@ -17,7 +17,11 @@ _LINE_CHARACTERS = 72
 
 
 def counters_by_line(
-    source: str, by_line: Mapping[int, Counters], counter: str = "global_load_sectors", title: str = "", dark: bool | None = None
+    source: str,
+    by_line: Mapping[int, Counters],
+    counter: str = "global_load_sectors",
+    title: str = "",
+    dark: bool | None = None,
 ) -> altair.TopLevelMixin:
     """The kernel's text with a bar at each line that counted something.
 
@@ -47,9 +51,16 @@ def counters_by_line(
     ]
     base = alt.Chart(rows(records)).encode(
         y=alt.Y(
-            "line:N", sort=None, title=None,
-            axis=alt.Axis(labelFont="ui-monospace, Menlo, Consolas, monospace", labelLimit=560, labelAlign="left",
-                          labelPadding=_label_width(records), ticks=False),
+            "line:N",
+            sort=None,
+            title=None,
+            axis=alt.Axis(
+                labelFont="ui-monospace, Menlo, Consolas, monospace",
+                labelLimit=560,
+                labelAlign="left",
+                labelPadding=_label_width(records),
+                ticks=False,
+            ),
         ),
         x=alt.X("value:Q", title=counter.replace("_", " "), axis=alt.Axis(tickCount=4)),
     )

@@ -27,7 +27,11 @@ def speedup(timings: Sequence[tuple[str, Timing]], title: str = "", dark: bool |
     records = [_baseline(timings)] if timings else []
     records += [
         {
-            "version": label, "ratio": timing.ratio, "low": timing.low, "high": timing.high, "basis": str(timing.basis),
+            "version": label,
+            "ratio": timing.ratio,
+            "low": timing.low,
+            "high": timing.high,
+            "basis": str(timing.basis),
             "says": f"{timing.ratio:.2f}x {timing.basis}",
         }
         for label, timing in timings
@@ -39,11 +43,15 @@ def speedup(timings: Sequence[tuple[str, Timing]], title: str = "", dark: bool |
     )
     bars = base.mark_bar(height=20, cornerRadiusEnd=3).encode(
         x=ratio,
-        color=alt.Color("basis:N", title=None, scale=alt.Scale(domain=kinds, range=[GREY, BLUE, SKY, SKY]), legend=None),
+        color=alt.Color(
+            "basis:N", title=None, scale=alt.Scale(domain=kinds, range=[GREY, BLUE, SKY, SKY]), legend=None
+        ),
         tooltip=[alt.Tooltip("version:N"), alt.Tooltip("ratio:Q", format=".3f"), alt.Tooltip("basis:N")],
     )
-    whiskers = base.transform_filter("datum.high > datum.low").mark_rule(color=GREY, strokeWidth=2).encode(
-        x=alt.X("low:Q"), x2="high:Q"
+    whiskers = (
+        base.transform_filter("datum.high > datum.low")
+        .mark_rule(color=GREY, strokeWidth=2)
+        .encode(x=alt.X("low:Q"), x2="high:Q")
     )
     labels = base.mark_text(align="left", dx=6, fontSize=12, color=INK).encode(x=alt.X("high:Q"), text="says:N")
     devices = ", ".join(dict.fromkeys(timing.device for _, timing in timings))
@@ -54,5 +62,11 @@ def speedup(timings: Sequence[tuple[str, Timing]], title: str = "", dark: bool |
 
 
 def _baseline(timings: Sequence[tuple[str, Timing]]) -> dict[str, object]:
-    return {"version": "baseline", "ratio": 1.0, "low": 1.0, "high": 1.0, "basis": "baseline",
-            "says": f"1x, {timings[0][1].baseline_ns / 1e3:.3g} µs"}
+    return {
+        "version": "baseline",
+        "ratio": 1.0,
+        "low": 1.0,
+        "high": 1.0,
+        "basis": "baseline",
+        "says": f"1x, {timings[0][1].baseline_ns / 1e3:.3g} µs",
+    }

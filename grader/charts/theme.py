@@ -60,8 +60,15 @@ def finish(chart: Any, says: str, dark: bool | None = None) -> altair.TopLevelMi
         chart.properties(description=f"{title}: {says}")
         .configure(background="transparent", font=_FONT)
         .configure_view(stroke=None)
-        .configure_axis(grid=False, domain=False, tickSize=3, labelFontSize=11, labelSeparation=4, titleFontSize=12,
-                        titleFontWeight="normal")
+        .configure_axis(
+            grid=False,
+            domain=False,
+            tickSize=3,
+            labelFontSize=11,
+            labelSeparation=4,
+            titleFontSize=12,
+            titleFontWeight="normal",
+        )
         .configure_title(anchor="start", fontSize=13, fontWeight="bold", subtitleFontSize=12, offset=8)
         .configure_legend(labelFontSize=11, titleFontSize=11, titleFontWeight="normal", orient="top", symbolSize=90)
     )

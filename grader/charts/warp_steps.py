@@ -72,7 +72,9 @@ def warp_steps(
     return finish(alt.layer(chart).properties(width=alt.Step(16), height=alt.Step(18), title=title_of), says, dark)
 
 
-def _cells(trace: WarpTrace, row: int, part: Stretch, text: list[str], variable: str | None) -> Iterator[dict[str, Any]]:
+def _cells(
+    trace: WarpTrace, row: int, part: Stretch, text: list[str], variable: str | None
+) -> Iterator[dict[str, Any]]:
     known = trace.variables(part.last)
     words = text[part.line - 1].strip()[:44] if part.line and part.line <= len(text) else ""
     for lane in range(LANES):

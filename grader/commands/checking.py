@@ -38,7 +38,9 @@ def opened_device(name: str | None, *, fresh: bool = False) -> Iterator[Device]:
 
     if name == REMOTE:
         help = "take --device simulator, or cuda where there is a GPU"
-        raise Refusal("no kernel can be sent to another machine: this release has no lab server", help, Status.NOT_SUPPORTED)
+        raise Refusal(
+            "no kernel can be sent to another machine: this release has no lab server", help, Status.NOT_SUPPORTED
+        )
     with ExitStack() as stack:
         try:
             device = stack.enter_context(fresh_device(name)) if fresh else warm_device(name)

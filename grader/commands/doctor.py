@@ -30,7 +30,9 @@ def run(arguments: argparse.Namespace, out: Output) -> Status:
     for finding in examine():
         out.emit(asdict(finding) | {"health": finding.health.word})
         if not out.json_lines:
-            out.say(Text.assemble((f"{finding.health.sign} {finding.what}: ", _STYLES[finding.health.word]), finding.says))
+            out.say(
+                Text.assemble((f"{finding.health.sign} {finding.what}: ", _STYLES[finding.health.word]), finding.says)
+            )
             if finding.nevertheless:
                 out.say(f"    still works: {finding.nevertheless}")
             if finding.next_step:

@@ -39,5 +39,7 @@ def run(arguments: argparse.Namespace, out: Output) -> Status:
     except (LessonProblem, EditProblem) as problem:
         raise Refusal(str(problem), getattr(problem, "help", "")) from problem
     out.emit({"exercise_id": exercise.id, "file": str(path), "changed": changed})
-    out.say(f"{path}: {'changed' if changed else 'unchanged'}" + (f"; `check {path}` gives the verdict" if changed else ""))
+    out.say(
+        f"{path}: {'changed' if changed else 'unchanged'}" + (f"; `check {path}` gives the verdict" if changed else "")
+    )
     return Status.PASSED

@@ -68,7 +68,9 @@ def _show(course: Sequence[Exercise], standings: Sequence[Standing], out: Output
         words = [_WORDS[where.state]] + ([f"{where.hints} hints"] if where.hints else [])
         words += ["score frozen"] if where.frozen else []
         words += [] if row.core else ["stretch"]
-        table.add_row(Text(sign, style=style), row.id, Text(row.title), points, Text(", ".join(filter(None, words)), style="dim"))
+        table.add_row(
+            Text(sign, style=style), row.id, Text(row.title), points, Text(", ".join(filter(None, words)), style="dim")
+        )
     out.say(table)
     done = sum(where.state == "done" for where in standings)
     out.say(f"{done} of {len(course)} done")

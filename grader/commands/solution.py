@@ -88,7 +88,9 @@ def _unlocked(shut: Path, exercise: Exercise, key: str | None) -> dict[str, str]
 
 
 def _why(state: str) -> str:
-    return {"untouched": "nothing was tried yet", "tried": "no answer passed yet", "right": "a goal is still open"}[state]
+    return {"untouched": "nothing was tried yet", "tried": "no answer passed yet", "right": "a goal is still open"}[
+        state
+    ]
 
 
 def _show(exercise: Exercise, parts: dict[str, str], out: Output) -> None:

@@ -20,7 +20,9 @@ def add(commands: argparse._SubParsersAction) -> None:
     parser.add_argument("exercise", nargs="?", metavar="ID")
     parser.add_argument("kernel", nargs="?", metavar="KERNEL.cu", help="CUDA text; - reads standard input")
     parser.add_argument("--launch", metavar="LAUNCH.json", help="launch literal; the exercise's own without it")
-    parser.add_argument("--case", metavar="DIR", help="a folder with case.json and kernel.cu instead of ID and KERNEL.cu")
+    parser.add_argument(
+        "--case", metavar="DIR", help="a folder with case.json and kernel.cu instead of ID and KERNEL.cu"
+    )
     parser.add_argument("--fixed", action="store_true", help="with --case: the repaired form that the case describes")
     add_device_option(parser)
     parser.set_defaults(run=run)
@@ -63,7 +65,9 @@ def _text(path: str) -> str:
         return sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise Refusal(f"{path} cannot be read: {reason}", f"give the path of a text file, as seen from {Path.cwd()}") from error
+        raise Refusal(
+            f"{path} cannot be read: {reason}", f"give the path of a text file, as seen from {Path.cwd()}"
+        ) from error
 
 
 def _json(path: str) -> object:

@@ -29,7 +29,9 @@ def run(arguments: argparse.Namespace, out: Output) -> Status:
     path = Path(arguments.path)
     files = notebook_paths(path)
     if path.is_file() and path.suffix not in SUFFIXES:
-        raise Refusal(f"{path} is neither a .py nor an .ipynb file", "watch the notebook itself, or the folder it lies in")
+        raise Refusal(
+            f"{path} is neither a .py nor an .ipynb file", "watch the notebook itself, or the folder it lies in"
+        )
     seen: dict[str, str] = {}
     out.say(f"watching {path} ({len(files)} file{'s' if len(files) != 1 else ''}); Ctrl-C ends it")
     try:

@@ -65,7 +65,9 @@ def parse(text: str) -> Notebook:
     except (SyntaxError, ValueError) as error:
         raise NotebookFormError(f"the notebook does not parse: {error}") from error
     lines = text.split("\n")
-    imported = next((node for node in tree.body if isinstance(node, ast.Import) and node.names[0].name == "marimo"), None)
+    imported = next(
+        (node for node in tree.body if isinstance(node, ast.Import) and node.names[0].name == "marimo"), None
+    )
     app = next((node for node in tree.body if isinstance(node, ast.Assign) and _assigns_app(node)), None)
     if imported is None or app is None:
         raise NotebookFormError("a marimo notebook has `import marimo` and `app = marimo.App(…)`")
@@ -156,7 +158,9 @@ def _markdown_text(code: str) -> str | None:
     if len(body) != 1 or not isinstance(body[0], ast.Expr) or not isinstance(body[0].value, ast.Call):
         return None
     call = body[0].value
-    if not (isinstance(call.func, ast.Attribute) and call.func.attr == "md" and len(call.args) == 1 and not call.keywords):
+    if not (
+        isinstance(call.func, ast.Attribute) and call.func.attr == "md" and len(call.args) == 1 and not call.keywords
+    ):
         return None
     text = call.args[0]
     if isinstance(text, ast.JoinedStr) and len(text.values) == 1:
@@ -195,7 +199,9 @@ def _cell(node: ast.stmt, lines: list[str]) -> Cell:
     text = "\n".join(lines)
     if isinstance(node, ast.With):
         call = node.items[0].context_expr
-        return Cell("setup", _body(lines, _first_line(node, lines), node.end_lineno or 0), _arguments(call, text), "setup")
+        return Cell(
+            "setup", _body(lines, _first_line(node, lines), node.end_lineno or 0), _arguments(call, text), "setup"
+        )
     if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) or len(node.decorator_list) != 1:
         raise NotebookFormError(f"line {node.lineno}: not a cell that lessons use")
     decorator = node.decorator_list[0]
@@ -226,4 +232,6 @@ def _first_line(node: ast.stmt, lines: list[str]) -> int:
 
 def _body(lines: list[str], start: int, end: int) -> str:
     """Lines [start, end) without the function's indentation and without blank lines around them."""
-    return "\n".join(line.removeprefix(INDENT) if line.strip() else "" for line in lines[start:end]).strip("\n").rstrip()
+    return (
+        "\n".join(line.removeprefix(INDENT) if line.strip() else "" for line in lines[start:end]).strip("\n").rstrip()
+    )

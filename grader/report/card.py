@@ -119,7 +119,11 @@ def _finding(finding: Diagnostic, excerpt: str, context: Context, said: str) -> 
         f"{_prose(finding.message)}</p>"
         + (f'<p class="ww-where">{escape(place)}</p>' if place else "")
         + excerpt
-        + (f'<p class="ww-help"><span class="ww-label">Help</span><span>{_prose(finding.help)}</span></p>' if helps else "")
+        + (
+            f'<p class="ww-help"><span class="ww-label">Help</span><span>{_prose(finding.help)}</span></p>'
+            if helps
+            else ""
+        )
         + "</article>"
     )
 
@@ -210,7 +214,9 @@ def _speed(report: Report) -> str:
         return ""
     bars = f'<div class="ww-bars">{"".join(_bars(timing))}</div>' if timing.student_ns else ""
     rows = "".join(f"<tr><th>{escape(label)}</th><td>{escape(value)}</td></tr>" for label, value in timing_rows(timing))
-    basis = f'<details><summary>What it rests on</summary><table class="ww-table">{rows}</table></details>' if rows else ""
+    basis = (
+        f'<details><summary>What it rests on</summary><table class="ww-table">{rows}</table></details>' if rows else ""
+    )
     return f'<div class="ww-block"><h4>Speed <small>{escape(timing_text(timing))}</small></h4>{bars}{basis}</div>'
 
 

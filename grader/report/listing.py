@@ -59,7 +59,9 @@ def listing(
     marks, notes = marks or {}, notes or {}
     lines = highlighted(source)
     first, last = _written(source)
-    wanted = sorted(line for line in set(shown if shown is not None else range(1, len(lines) + 1)) if first <= line <= last)
+    wanted = sorted(
+        line for line in set(shown if shown is not None else range(1, len(lines) + 1)) if first <= line <= last
+    )
     rows, previous = [], None
     for number in wanted:
         if previous is not None and number > previous + 1:
@@ -71,9 +73,7 @@ def listing(
 
 def excerpt_lines(count: int, focus: Iterable[int], around: int = 2) -> set[int]:
     """The lines within `around` of any line in `focus`, of a text with `count` lines."""
-    return {
-        line for centre in focus for line in range(max(1, centre - around), min(count, centre + around) + 1)
-    }
+    return {line for centre in focus for line in range(max(1, centre - around), min(count, centre + around) + 1)}
 
 
 def _written(source: str) -> tuple[int, int]:
@@ -86,7 +86,9 @@ def _row(number: int, html: str, mark: str, note: str) -> str:
     classes = "ww-line" + (f" ww-mark ww-{mark}" if mark else "")
     spoken = '<span class="ww-sr">marked line: </span>' if mark else ""
     beside = f'<span class="ww-note">{escape(note)}</span>' if note else ""
-    return f'<span class="{classes}"><span class="ww-no">{number}</span>{spoken}<span>{html or " "}</span>{beside}</span>'
+    return (
+        f'<span class="{classes}"><span class="ww-no">{number}</span>{spoken}<span>{html or " "}</span>{beside}</span>'
+    )
 
 
 def _span(kind: str, text: str) -> str:

@@ -15,9 +15,31 @@ from simt.counters import NCU, Counters
 from simt.diagnostics import Diagnostic, Severity
 
 __all__ = [
-    "HEADLINES", "NO_CONTEXT", "Context", "CounterRow", "bad_text", "case_label", "counter_rows", "does_not_count",
-    "element_text", "findings", "goal_text", "goal_value", "headline", "lanes_text", "metric_name", "next_step", "number",
-    "points_of", "points_text", "sentence", "shape_text", "status", "thread_text", "value_text", "where",
+    "HEADLINES",
+    "NO_CONTEXT",
+    "Context",
+    "CounterRow",
+    "bad_text",
+    "case_label",
+    "counter_rows",
+    "does_not_count",
+    "element_text",
+    "findings",
+    "goal_text",
+    "goal_value",
+    "headline",
+    "lanes_text",
+    "metric_name",
+    "next_step",
+    "number",
+    "points_of",
+    "points_text",
+    "sentence",
+    "shape_text",
+    "status",
+    "thread_text",
+    "value_text",
+    "where",
 ]
 
 
@@ -94,6 +116,7 @@ NEXT_STEPS: dict[Verdict, str] = {
     Verdict.NOT_SUPPORTED: "Run it on a device that has what is named above (`doctor` lists what this machine has).",
     Verdict.INTERNAL_ERROR: "This is our fault, not yours: keep the answer and tell your instructor what is written above.",
 }
+
 
 def status(report: Report) -> str:
     """`pass`, `goal_missed`, or the verdict's own word: the card's `data-status`."""

@@ -23,7 +23,9 @@ __all__ = ["baseline_digest", "keep_baseline", "known_baseline"]
 def baseline_digest(baseline: TimedKernel, arguments: Sequence[Argument]) -> str:
     """Equal where an estimate gives the same time, whatever the arrays hold: same code, launch, sizes, model."""
     given = [
-        (a.name, a.direction, a.value.shape, str(a.value.dtype)) if isinstance(a.value, np.ndarray) else (a.name, repr(a.value))
+        (a.name, a.direction, a.value.shape, str(a.value.dtype))
+        if isinstance(a.value, np.ndarray)
+        else (a.name, repr(a.value))
         for a in arguments
     ]
     compiled = baseline.compiled
