@@ -181,7 +181,11 @@ def main(codes: list[str]) -> None:
     device = WorkerDevice("simulator")
     for code in codes:
         for side in ("wrong", "right"):
-            print(code, side, [(found.check, found.line, found.message) for found in found_by(pairs()[code], side, device)])
+            print(
+                code,
+                side,
+                [(found.check, found.line, found.message) for found in found_by(pairs()[code], side, device)],
+            )
     device.close()
 
 

@@ -27,7 +27,18 @@ INTEGERS = {16: "rs", 32: "r", 64: "rd"}
 FLOATS = {"f32": "f", "f64": "d", "f16": "h", "f16x2": "hh"}
 STORED = {"r": ("b32", "uint32"), "rd": ("b64", "uint64"), "rs": ("b16", "uint16"), "f": ("f32", "float32"),
           "d": ("f64", "float64"), "h": ("b16", "float16"), "hh": ("b32", "float16"), "p": ("b32", "uint32")}  # fmt: skip
-SPECIALS = ("tid.x", "tid.y", "ctaid.x", "ntid.x", "nctaid.x", "laneid", "warpid", "lanemask_lt", "lanemask_ge", "nwarpid")
+SPECIALS = (
+    "tid.x",
+    "tid.y",
+    "ctaid.x",
+    "ntid.x",
+    "nctaid.x",
+    "laneid",
+    "warpid",
+    "lanemask_lt",
+    "lanemask_ge",
+    "nwarpid",
+)
 INDEX = {1: 1023, 2: 511, 4: 255, 8: 127, 16: 63}  # greatest element of WORDS words by its size, all ones in binary
 
 
@@ -159,7 +170,11 @@ class _Kernel:
     def atomic(self) -> None:
         space = self.random.choice(("global", "shared"))
         if self.random.random() < 0.2:
-            at, name, kind = self.address(space, 8), self.random.choice(("add.u64", "max.s64", "exch.b64", "xor.b64")), "rd"
+            at, name, kind = (
+                self.address(space, 8),
+                self.random.choice(("add.u64", "max.s64", "exch.b64", "xor.b64")),
+                "rd",
+            )
         else:
             at, kind = self.address(space, 4), "r"
             name = self.random.choice(
@@ -236,7 +251,9 @@ class _Kernel:
     def parting(self, p: str) -> None:
         """A predicate that differs between lanes, after a few bits of the thread's number."""
         self.put(f"and.b32 %a, %t, {self.random.choice((1, 2, 3, 4, 7, 12, 16, 24, 31, 33))}")
-        self.put(f"setp.{self.random.choice(('eq', 'ne', 'gt', 'le'))}.u32 {p}, %a, {self.random.choice((0, 0, 1, 2, 4))}")
+        self.put(
+            f"setp.{self.random.choice(('eq', 'ne', 'gt', 'le'))}.u32 {p}, %a, {self.random.choice((0, 0, 1, 2, 4))}"
+        )
 
     def barrier(self) -> None:
         choice = self.random.randrange(5)
@@ -282,7 +299,11 @@ def _initial() -> list[str]:
         lines += [f"    mul.lo.u32 %a, %t, {(1, 7, 0, 0x9E3779B1)[n]};", f"    add.u32 %r{n}, %a, {n * n};"]
         lines += [f"    mul.wide.u32 %rd{n}, %r{n}, {(3, 0x10001, 5, 77777)[n]};", f"    cvt.u16.u32 %rs{n}, %r{n};"]
         lines += [f"    cvt.rn.f32.s32 %f{n}, %r{n};", f"    mul.f32 %f{n}, %f{n}, 0f3D800000;"]
-        lines += [f"    cvt.f64.f32 %d{n}, %f{n};", f"    cvt.rn.f16.f32 %h{n}, %f{n};", f"    mov.b32 %hh{n}, {{%h{n}, %h0}};"]
+        lines += [
+            f"    cvt.f64.f32 %d{n}, %f{n};",
+            f"    cvt.rn.f16.f32 %h{n}, %f{n};",
+            f"    mov.b32 %hh{n}, {{%h{n}, %h0}};",
+        ]
         lines += [f"    setp.{('lt', 'gt', 'eq', 'ne')[n]}.u32 %p{n}, %a, {20 * n};"]
     return lines
 

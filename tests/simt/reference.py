@@ -366,7 +366,9 @@ def run(
     for argument, parameter in zip(arguments, machine.function.params, strict=True):
         raw = np.array(argument.value).reshape(-1).view(np.uint8)
         if argument.direction is not Direction.SCALAR:
-            ready = argument.initialised if argument.initialised is not None else argument.direction is not Direction.OUT
+            ready = (
+                argument.initialised if argument.initialised is not None else argument.direction is not Direction.OUT
+            )
             raw = raw if ready or argument.shadow is not None else np.full(raw.size, 0xFF, np.uint8)
             outputs[argument.name] = (raw, np.asarray(argument.value))
             raw = np.frombuffer(struct.pack("<Q", memory.add(raw, True) + argument.offset_bytes), np.uint8)

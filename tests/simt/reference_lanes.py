@@ -62,7 +62,14 @@ def match(every: bool, running: np.ndarray, values, members) -> tuple[np.ndarray
 
 def redux(name: str, signed: bool, running: np.ndarray, values, members) -> np.ndarray:
     out = values.copy()
-    of = {"add": np.add, "min": np.minimum, "max": np.maximum, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}
+    of = {
+        "add": np.add,
+        "min": np.minimum,
+        "max": np.maximum,
+        "and": np.bitwise_and,
+        "or": np.bitwise_or,
+        "xor": np.bitwise_xor,
+    }
     typed = values.view(np.int32) if signed else values
     for lane in lanes_of(running):
         group = [other for other in lanes_of(running) if _bit(int(members[lane]), other)]

@@ -48,7 +48,9 @@ def _pure(m: Machine, i: Instruction) -> Step:
         return lambda warp, mask: None
     if form.has("special") or form.has("address"):
         kind = TYPES[f"b{TYPES[i.mods[-1]].bits}"]
-        return lambda warp, mask: m.write(warp, i.operands[0], m.read(warp, i.operands[1], kind), kind, m.lanes(warp, i, mask))
+        return lambda warp, mask: m.write(
+            warp, i.operands[0], m.read(warp, i.operands[1], kind), kind, m.lanes(warp, i, mask)
+        )
     if op.eval is None:
         raise Unsupported(f"`{i.opcode}` has no eval", i)
     shape = op.shape(form)
@@ -227,7 +229,9 @@ def _redux(m: Machine, i: Instruction) -> Step:
     def step(warp, mask):
         lanes = m.lanes(warp, i, mask)
         values, members = (m.read(warp, o, U32) for o in i.operands[1:3])
-        m.write(warp, i.operands[0], together.redux(name, TYPES[i.mods[-1]].is_signed, lanes, values, members), U32, lanes)
+        m.write(
+            warp, i.operands[0], together.redux(name, TYPES[i.mods[-1]].is_signed, lanes, values, members), U32, lanes
+        )
 
     return step
 

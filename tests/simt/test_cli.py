@@ -117,7 +117,9 @@ def test_resources_give_occupancy_by_architecture(files, capsys):
 def test_run_is_estimated_on_every_gpu(files, capsys):
     _, found = report(capsys, files(SAXPY, SAXPY_TOML))
     assert found["model"]["h200"]["bound"] == "launch" and found["model"]["h200"]["calibrated"]
-    assert {"t4", "a100-80", "rtx3090", "rtx4090", "h100", "b200"} <= set(found["model"]) and found["model_reason"] is None
+    assert {"t4", "a100-80", "rtx3090", "rtx4090", "h100", "b200"} <= set(found["model"]) and found[
+        "model_reason"
+    ] is None
     assert set(found["seconds"]) == {"compile", "translate", "run"}
 
 
@@ -244,7 +246,11 @@ def test_template_instance_constants_and_options_reach_the_compiler(files, capsy
 __constant__ int table[4];
 template <int N> __global__ void k(int* y) { y[threadIdx.x] = table[threadIdx.x % 4] * SCALE + N + EXTRA; }
 """
-    toml = 'name_expression = "k<5>"\noptions = ["-DEXTRA=100", "-Iinclude"]\n' + OUT + "[constants]\ntable = [1, 2, 3, 4]\n"
+    toml = (
+        'name_expression = "k<5>"\noptions = ["-DEXTRA=100", "-Iinclude"]\n'
+        + OUT
+        + "[constants]\ntable = [1, 2, 3, 4]\n"
+    )
     status, found = report(capsys, [*files(source, toml), "--out", str(tmp_path)])
     assert status == 0, found["diagnostics"]
     assert (np.load(tmp_path / "y.npy") == np.tile([1, 2, 3, 4], 8) * 2 + 105).all()
@@ -276,7 +282,9 @@ def test_kernel_may_not_change_an_input(files, capsys):
 
 
 def test_printed_text_is_reported(files, capsys):
-    source = 'extern "C" __global__ void k(int* y) { y[threadIdx.x] = 1; if (!threadIdx.x) printf("hello %d\\n", 42); }\n'
+    source = (
+        'extern "C" __global__ void k(int* y) { y[threadIdx.x] = 1; if (!threadIdx.x) printf("hello %d\\n", 42); }\n'
+    )
     _, found = report(capsys, files(source, OUT))
     assert found["printed"] == "hello 42\n"
 

@@ -12,7 +12,10 @@ from simt.program import Program
 
 KERNELS = Path(__file__).parent / "kernels" / "cluster"
 GROUPS = "#include <cooperative_groups.h>\nnamespace cg = cooperative_groups;\n"
-ARRIVE, WAIT = 'asm volatile("barrier.cluster.arrive;" ::: "memory");', 'asm volatile("barrier.cluster.wait;" ::: "memory");'
+ARRIVE, WAIT = (
+    'asm volatile("barrier.cluster.arrive;" ::: "memory");',
+    'asm volatile("barrier.cluster.wait;" ::: "memory");',
+)
 THERE = """__device__ unsigned there(const void* place, unsigned rank) {
     unsigned address, here = (unsigned)__cvta_generic_to_shared(place);
     asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"(here), "r"(rank));
@@ -63,12 +66,18 @@ def test_answers_do_not_depend_on_the_number_of_threads(swap):
     one, many = (launched(swap, grid=64, cluster=Dim3(4), threads=threads) for threads in (1, 3))
     assert np.array_equal(one.outputs["y"], many.outputs["y"])
     assert one.counters == many.counters
-    assert (one.counters.dsmem_load_requests, one.counters.dsmem_bytes, one.counters.cluster_barriers) == (128, 16384, 256)
+    assert (one.counters.dsmem_load_requests, one.counters.dsmem_bytes, one.counters.cluster_barriers) == (
+        128,
+        16384,
+        256,
+    )
 
 
 def test_a_grid_in_two_dimensions_is_cut_into_clusters_as_cuda_does():
     program = built(
-        "    y[4 * (blockIdx.y * 4 + blockIdx.x) + threadIdx.x] = 10 * cg::this_cluster().block_rank() + threadIdx.x;", "", GROUPS
+        "    y[4 * (blockIdx.y * 4 + blockIdx.x) + threadIdx.x] = 10 * cg::this_cluster().block_rank() + threadIdx.x;",
+        "",
+        GROUPS,
     )
     x = np.zeros(64, np.float32)
     config = LaunchConfig(Dim3(4, 4), Dim3(4), cluster=Dim3(2, 2))
@@ -111,7 +120,9 @@ def test_an_address_of_the_cluster_is_no_address_of_the_block():
 
 
 def test_a_block_that_leaves_while_another_reads_is_told_in_any_order():
-    body = SWAP.replace("    cluster.sync();", "    cluster.sync();\n    if (cluster.block_rank()) { y[i] = 0; return; }", 1)
+    body = SWAP.replace(
+        "    cluster.sync();", "    cluster.sync();\n    if (cluster.block_rank()) { y[i] = 0; return; }", 1
+    )
     result = launched(built(body.rpartition("    cluster.sync();")[0], head=GROUPS))
     (found,) = [d for d in result.diagnostics if d.severity == "error"]
     assert (found.check, found.block, found.line) == ("synccheck.cluster-exit", (0, 0, 0), 10)
@@ -226,7 +237,9 @@ def test_a_barrier_made_by_hand_ends_where_all_blocks_are_resident(cooperative, 
     assert (result.status is Status.STOPPED) is not cooperative
 
 
-GRID = GROUPS + """extern "C" __global__ void k(const float* x, float* y) {
+GRID = (
+    GROUPS
+    + """extern "C" __global__ void k(const float* x, float* y) {
     int i = cg::this_grid().thread_rank();
     y[i] = x[i];
     cg::this_grid().sync();
@@ -235,6 +248,7 @@ GRID = GROUPS + """extern "C" __global__ void k(const float* x, float* y) {
     y[i] = other;
 }
 """
+)
 
 
 @pytest.fixture(scope="module")

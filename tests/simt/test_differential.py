@@ -50,7 +50,9 @@ def compare(program, config, arguments, result, constants=None):
 
 def differing(one, other):
     """The first few elements that differ, for a message."""
-    flat = [(i, a, b) for i, (a, b) in enumerate(zip(one.reshape(-1), other.reshape(-1), strict=True)) if a != b and a == a]
+    flat = [
+        (i, a, b) for i, (a, b) in enumerate(zip(one.reshape(-1), other.reshape(-1), strict=True)) if a != b and a == a
+    ]
     return flat[:5]
 
 
@@ -78,7 +80,9 @@ def test_golden_kernel_gives_what_the_reference_gives(name):
         arrays |= compare(launched.program, launched.spec.config, arguments, launched.result, constants)
 
 
-@pytest.mark.parametrize("seed", [*range(60), *(pytest.param(seed, marks=pytest.mark.full) for seed in range(60, 1000))])
+@pytest.mark.parametrize(
+    "seed", [*range(60), *(pytest.param(seed, marks=pytest.mark.full) for seed in range(60, 1000))]
+)
 def test_random_kernel_gives_what_the_reference_gives(seed):
     program = Program.from_ptx(random_kernel(seed), kernel="k", arch="sm_90")
     config = LaunchConfig(Dim3(1 + seed % 2), Dim3(*BLOCKS[seed % len(BLOCKS)]))

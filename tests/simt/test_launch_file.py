@@ -99,7 +99,12 @@ def test_scalar_has_the_dtype_it_names():
 
 
 def test_a_struct_is_laid_out_as_cpp_does():
-    keys = {"name": '"p"', "kind": '"scalar"', "dtype": '["int8", "float64", "int32", "float32"]', "value": "[1, 2.5, 3, [4, 5]]"}
+    keys = {
+        "name": '"p"',
+        "kind": '"scalar"',
+        "dtype": '["int8", "float64", "int32", "float32"]',
+        "value": "[1, 2.5, 3, [4, 5]]",
+    }
     value = read_launch_text(argument(**keys)).arguments["p"].value
     raw = value.tobytes()
     assert len(raw) == 32 and raw[0] == 1 and raw[8:16] == np.float64(2.5).tobytes()
@@ -119,7 +124,9 @@ def test_directions_are_kept():
     )
     found = read_launch_text(text).arguments
     assert {name: spec.direction for name, spec in found.items()} == {
-        "in": Direction.IN, "out": Direction.OUT, "inout": Direction.INOUT,
+        "in": Direction.IN,
+        "out": Direction.OUT,
+        "inout": Direction.INOUT,
     }
 
 

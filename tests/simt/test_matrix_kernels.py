@@ -98,8 +98,13 @@ def run(name):
     """(inputs, outputs) of a golden kernel, run once."""
     if name not in _RUNS:
         path = FOLDER / name
-        file, report = read_launch_file(path.with_suffix(".toml")), run_files(path.with_suffix(".cu"), path.with_suffix(".toml"))
-        inputs = {key: spec.array.array() for key, spec in file.arguments.items() if spec.array and not spec.array.is_poison}
+        file, report = (
+            read_launch_file(path.with_suffix(".toml")),
+            run_files(path.with_suffix(".cu"), path.with_suffix(".toml")),
+        )
+        inputs = {
+            key: spec.array.array() for key, spec in file.arguments.items() if spec.array and not spec.array.is_poison
+        }
         _RUNS[name] = inputs, report.outputs
     return _RUNS[name]
 

@@ -95,7 +95,8 @@ def test_row_that_nothing_wrote_is_uninitialised():
 
 def test_one_and_two_matrices_there_and_back():
     arguments = [
-        Argument("in", Direction.IN, MATRICES.reshape(-1)[:128].copy()), Argument("out", Direction.OUT, np.zeros(128, np.uint16)),
+        Argument("in", Direction.IN, MATRICES.reshape(-1)[:128].copy()),
+        Argument("out", Direction.OUT, np.zeros(128, np.uint16)),
     ]
     result = Program.from_cuda(FEW, arch="sm_90").launch(LaunchConfig(Dim3(1), Dim3(32)), arguments)
     assert result.status is Status.OK, result.diagnostics

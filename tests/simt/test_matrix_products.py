@@ -63,7 +63,11 @@ def assert_product(d, a, b, c, kinds):
 def launch(ptx, arrays, block=32):
     """Runs a kernel of `p0…p3` on arrays of which the last is the output."""
     arguments = [
-        Argument(f"p{i}", Direction.OUT if i == len(arrays) - 1 else Direction.IN, array.reshape(-1).view(_plain(array.dtype)))
+        Argument(
+            f"p{i}",
+            Direction.OUT if i == len(arrays) - 1 else Direction.IN,
+            array.reshape(-1).view(_plain(array.dtype)),
+        )
         for i, array in enumerate(arrays)
     ]
     result = Program.from_ptx(ptx, kernel="k", arch="sm_90").launch(LaunchConfig(Dim3(1), Dim3(block)), arguments)
@@ -114,7 +118,6 @@ def run_mma(shape, types, a, b, c, suffix=""):
     assert result.status is Status.OK, result.diagnostics
     out = result.outputs["p3"].view(d.dtype).reshape(d.shape)
     return gather(out, c.shape, layouts[2]), result
-
 
 
 @pytest.mark.parametrize("shape, types", MMA, ids=" ".join)
@@ -173,7 +176,9 @@ def wmma_ptx(shape, types, orders, strides, shared):
             text += _copy(number, stem)
     text += "bar.warp.sync -1;\n"
     for stem, kind, order, stride in zip("abc", (a_kind, a_kind, c_kind), orders, strides, strict=False):
-        text += f"wmma.load.{stem}.sync.aligned.{order}.{shape}{space}.{kind} {names[stem]}, {places[stem]}, {stride};\n"
+        text += (
+            f"wmma.load.{stem}.sync.aligned.{order}.{shape}{space}.{kind} {names[stem]}, {places[stem]}, {stride};\n"
+        )
     middle = f"{d_kind}.{c_kind}" if a_kind == "f16" else f"{d_kind}.{a_kind}.{a_kind}.{c_kind}"
     operands = ", ".join(names[stem] for stem in "dabc")
     text += f"wmma.mma.sync.aligned.{orders[0]}.{orders[1]}.{shape}.{middle} {operands};\n"

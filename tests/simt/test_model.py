@@ -77,7 +77,9 @@ def test_unused_lanes_cost_sectors_not_bytes():
 
 
 def test_few_blocks_leave_most_of_the_gpu_idle():
-    loop = "float s = 0; for (int k = 0; k < 4096; ++k) s = s * 0.5f + 1.0f; y[blockIdx.x * blockDim.x + threadIdx.x] = s;"
+    loop = (
+        "float s = 0; for (int k = 0; k < 4096; ++k) s = s * 0.5f + 1.0f; y[blockIdx.x * blockDim.x + threadIdx.x] = s;"
+    )
     one, full, more = (estimated(loop, n=1 << 20, grid=n).bounds["fma"] for n in (1, H200.sm_count, H200.sm_count + 1))
     assert one == full and more == 2 * full
 
@@ -99,7 +101,9 @@ def test_bank_conflicts_bound_a_kernel_by_their_wavefronts():
 
 
 def mix_of(body):
-    program = Program.from_cuda(f'extern "C" __global__ void k(const float* x, float* y, int n) {{\n{body}\n}}\n', arch="sm_90")
+    program = Program.from_cuda(
+        f'extern "C" __global__ void k(const float* x, float* y, int n) {{\n{body}\n}}\n', arch="sm_90"
+    )
     kernel = program._kernel(LaunchConfig(Dim3(1), Dim3(32)))
     return block_mixes(kernel.plan)
 
@@ -166,7 +170,9 @@ def test_a_launch_takes_as_long_as_its_first_block_when_that_does_all():
 def test_blocks_that_read_the_same_at_once_wait_for_the_same_answer():
     """On an H200 four blocks that share the elements are 3.97 times faster (tests/golden/h200/course.json)."""
     every_block_all = "for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = x[i];"
-    times = [estimated(body, n=1 << 20, grid=4, block=128).seconds for body in (every_block_all, f"{STRIDED} y[i] = x[i];")]
+    times = [
+        estimated(body, n=1 << 20, grid=4, block=128).seconds for body in (every_block_all, f"{STRIDED} y[i] = x[i];")
+    ]
     assert times[0] / times[1] == pytest.approx(3.97, rel=0.05)
 
 

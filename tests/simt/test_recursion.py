@@ -64,7 +64,7 @@ ROWS = {
         "__device__ __noinline__ int f(int n) { int s = n; for (int j = 1; j < n; j++) s += f(j) & 7; return s; }",
         "f(t % 7)", None,
     ),
-}
+}  # fmt: skip
 
 
 def python_of(name):
@@ -118,7 +118,9 @@ def test_a_recursive_function_gives_what_it_gives_elsewhere(name):
     assert result.outputs["y"].tolist() == [float((wanted or python_of(name))(int(t))) for t in THREADS]
 
 
-ENDLESS = "__device__ __noinline__ int f(int n) { volatile int pad[32]; pad[n & 31] = n; return f(n + 1) + pad[n & 31]; }"
+ENDLESS = (
+    "__device__ __noinline__ int f(int n) { volatile int pad[32]; pad[n & 31] = n; return f(n + 1) + pad[n & 31]; }"
+)
 
 
 def test_endless_recursion_ends_at_the_stack_with_its_line():

@@ -51,12 +51,22 @@ def folder(tmp_path_factory):
 
 def run(words, folder):
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    return subprocess.run([sys.executable, *words], cwd=folder, env=environment, capture_output=True, text=True, timeout=200)
+    return subprocess.run(
+        [sys.executable, *words], cwd=folder, env=environment, capture_output=True, text=True, timeout=200
+    )
 
 
 def test_every_command_of_the_page_is_tried():
     assert set(COMMANDS) == STATUS.keys() | ELSEWHERE.keys()
-    assert set(FILES) == {"saxpy.cu", "saxpy.toml", "window.cu", "include/scale.h", "window.toml", "library.py", "accepted.toml"}
+    assert set(FILES) == {
+        "saxpy.cu",
+        "saxpy.toml",
+        "window.cu",
+        "include/scale.h",
+        "window.toml",
+        "library.py",
+        "accepted.toml",
+    }
 
 
 @pytest.mark.parametrize("command", STATUS)
@@ -108,12 +118,24 @@ def test_an_unused_entry_is_said(folder):
 def test_tables_name_every_key_option_and_status():
     for name in (*FILE_KEYS, *ARGUMENT_KEYS, *MAP_KEYS):
         assert re.search(rf"`\[*{name}\]*`", PAGE), name
-    for name in ("zeros", "ones", "iota", "poison", "normal:SEED", "uniform:SEED", "randint:SEED:LOW:HIGH", "file:PATH.npy"):
+    for name in (
+        "zeros",
+        "ones",
+        "iota",
+        "poison",
+        "normal:SEED",
+        "uniform:SEED",
+        "randint:SEED:LOW:HIGH",
+        "file:PATH.npy",
+    ):
         assert name in INITS and f"`{name}`" in PAGE
     assert len(INITS) == 8 and {"bool", "int8", "uint64", "float16", "float32", "float64"} <= set(DTYPES)
     for status in {*EXIT.values(), 5}:
         assert f"| {status} |" in PAGE
-    options = {text for row in _run_actions() for text in row.option_strings if text.startswith("--")} - {"--help", "--launch"}
+    options = {text for row in _run_actions() for text in row.option_strings if text.startswith("--")} - {
+        "--help",
+        "--launch",
+    }
     assert not [option for option in options if option not in PAGE]
 
 

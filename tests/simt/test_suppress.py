@@ -73,7 +73,7 @@ def test_other_findings_stay(files):
     assert "racecheck.global.WW" not in {found.check for found in report.diagnostics}
 
 
-@pytest.mark.parametrize("change", ['line = 6', 'kernel = "sweep"', 'check = "racecheck.global.RW"'])
+@pytest.mark.parametrize("change", ["line = 6", 'kernel = "sweep"', 'check = "racecheck.global.RW"'])
 def test_an_entry_about_something_else_is_reported_as_unused(files, change):
     key = change.partition(" ")[0]
     entry = "\n".join(change if row.startswith(key) else row for row in FLAG.split("\n"))
@@ -105,7 +105,14 @@ def test_a_wrong_file_is_refused_before_anything_runs(files, text):
 
 def test_the_command_names_what_it_suppressed(files, capsys):
     (files / "accepted.toml").write_text(FLAG + TILE)
-    words = ["run", str(files / "mark.cu"), "--launch", str(files / "launch.toml"), "--suppress", str(files / "accepted.toml")]
+    words = [
+        "run",
+        str(files / "mark.cu"),
+        "--launch",
+        str(files / "launch.toml"),
+        "--suppress",
+        str(files / "accepted.toml"),
+    ]
     assert main(words) == 0
     text = capsys.readouterr().out
     assert "suppressed[RC008]: racecheck.global.WW, line 5: any of them will do" in text and "2 suppressed" in text
@@ -232,7 +239,9 @@ def test_a_suppressed_finding_is_a_result_with_its_reason(files):
     (files / "accepted.toml").write_text(FLAG + TILE)
     status, log = log_of(files, "--suppress", "accepted.toml")
     assert status == 0
-    reasons = {row["ruleId"]: row["suppressions"][0]["justification"] for row in log["results"] if "suppressions" in row}
+    reasons = {
+        row["ruleId"]: row["suppressions"][0]["justification"] for row in log["results"] if "suppressions" in row
+    }
     assert reasons == {"RC008": "any of them will do", "RC001": "to be mended"}
 
 
@@ -248,6 +257,13 @@ def test_a_clean_run_and_one_that_does_not_compile_are_logs_too(files):
 
 
 def test_a_place_that_cannot_be_written_is_said(files, capsys):
-    words = ["run", str(files / "mark.cu"), "--launch", str(files / "launch.toml"), "--sarif", str(files / "no" / "x.sarif")]
+    words = [
+        "run",
+        str(files / "mark.cu"),
+        "--launch",
+        str(files / "launch.toml"),
+        "--sarif",
+        str(files / "no" / "x.sarif"),
+    ]
     assert main(words) == 2
     assert "cannot write to" in capsys.readouterr().err

@@ -58,7 +58,9 @@ def test_a_map_knows_its_strides_and_bytes():
 def test_pitched_memory_has_the_rows_where_the_map_looks_for_them():
     x = np.arange(66, dtype=np.float32).reshape(2, 33)
     flat = pitched(x, tile((2, 33), global_stride_bytes=(144,)))
-    assert flat.shape == (72,) and np.array_equal(flat.reshape(2, 36)[:, :33], x) and not flat.reshape(2, 36)[:, 33:].any()
+    assert (
+        flat.shape == (72,) and np.array_equal(flat.reshape(2, 36)[:, :33], x) and not flat.reshape(2, 36)[:, 33:].any()
+    )
     assert pitched(x, tile((2, 33))).size == 66
 
 

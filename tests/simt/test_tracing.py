@@ -42,7 +42,12 @@ def test_a_trace_holds_every_request_in_block_order():
     own = [r for r in loads if len(set(r.addresses[r.active])) > 1]
     same = [r for r in loads if len(set(r.addresses[r.active])) == 1]
     assert {r.buffer for r in loads} == {"x"}
-    assert [(r.block[0], r.warp, int(r.addresses[0])) for r in own] == [(0, 0, 0), (0, 1, 128), (1, 0, 256), (1, 1, 384)]
+    assert [(r.block[0], r.warp, int(r.addresses[0])) for r in own] == [
+        (0, 0, 0),
+        (0, 1, 128),
+        (1, 0, 256),
+        (1, 1, 384),
+    ]
     assert own[-1].active.tolist() == [True] * 4 + [False] * 28
     assert [int(r.active.sum()) for r in same] == [32, 32, 32, 4]
     assert sum(r.access is Access.ATOMIC for r in trace) == 4

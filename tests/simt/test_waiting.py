@@ -31,7 +31,9 @@ def test_an_endless_loop_around_a_barrier_ends_by_its_budget():
         'extern "C" __global__ void k(int* y) {\n  y[threadIdx.x] = 1;\n  while (true) {\n    __syncthreads();\n  }\n}'
     )
     arguments = [Argument("y", Direction.OUT, np.zeros(64, np.int32))]
-    result = program.launch(LaunchConfig(Dim3(2), Dim3(64)), arguments, budget=Budget(warp_instructions=10_000), threads=1)
+    result = program.launch(
+        LaunchConfig(Dim3(2), Dim3(64)), arguments, budget=Budget(warp_instructions=10_000), threads=1
+    )
     (found,) = [d for d in result.diagnostics if d.check == "runtime.budget"]
     assert (result.status, found.line) == (Status.BUDGET, 4)
 

@@ -160,9 +160,20 @@ def test_a_name_is_given_where_the_line_leaves_no_doubt(text, kind, name):
 def test_the_command_writes_a_trace_for_each_launch(tmp_path, capsys):
     (tmp_path / "k.cu").write_text(SOURCE)
     wanted = {"x": 'init = "iota"', "y": ""}
-    rows = "".join(f'[[args]]\nname = "{name}"\ndtype = "float32"\nshape = [128]\n{rest}\n' for name, rest in wanted.items())
-    (tmp_path / "l.toml").write_text(f'grid = 2\nblock = 64\n{rows}[[args]]\nname = "n"\ndtype = "int32"\nvalue = 128\n')
-    words = ["run", str(tmp_path / "k.cu"), "--launch", str(tmp_path / "l.toml"), "--trace-out", str(tmp_path / "t.json")]
+    rows = "".join(
+        f'[[args]]\nname = "{name}"\ndtype = "float32"\nshape = [128]\n{rest}\n' for name, rest in wanted.items()
+    )
+    (tmp_path / "l.toml").write_text(
+        f'grid = 2\nblock = 64\n{rows}[[args]]\nname = "n"\ndtype = "int32"\nvalue = 128\n'
+    )
+    words = [
+        "run",
+        str(tmp_path / "k.cu"),
+        "--launch",
+        str(tmp_path / "l.toml"),
+        "--trace-out",
+        str(tmp_path / "t.json"),
+    ]
     assert main([*words, "--trace", "1:1"]) == 0
     (plain,) = json.loads((tmp_path / "t.json").read_text())["traces"]
     assert WarpTrace.from_json(plain).variables(len(plain["steps"]) - 1)["i"] == tuple(range(96, 128))

@@ -46,8 +46,17 @@ def launch(ptx, arrays, block=128):
 
 
 def run(
-    n, types, swizzles=("none", "none"), fastest=(False, False), registers=False, more=None, middle=None, block=128,
-    barrier=True, fence=True, away=0,
+    n,
+    types,
+    swizzles=("none", "none"),
+    fastest=(False, False),
+    registers=False,
+    more=None,
+    middle=None,
+    block=128,
+    barrier=True,
+    fence=True,
+    away=0,
 ):
     """(D, what NumPy gives, result) of D = A B + C with a (64, n) accumulator; B's descriptor leads `away` bytes off."""
     d_kind, a_kind, b_kind = types.split(".")

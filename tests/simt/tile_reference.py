@@ -20,7 +20,10 @@ def swizzled(place: int, swizzle: int) -> int:
 
 def _elements(tile: TensorMap, start) -> Iterator[tuple[int, tuple[int, ...], bool]]:
     """(place in shared memory, index with the innermost dimension first, inside?) of every element of a box."""
-    counts = [tile.box[0], *(-(-size // step) for size, step in zip(tile.box[1:], tile.element_strides[1:], strict=True))]
+    counts = [
+        tile.box[0],
+        *(-(-size // step) for size, step in zip(tile.box[1:], tile.element_strides[1:], strict=True)),
+    ]
     size = tile.element.n_bytes
     pitch = max(tile.box[0] * size, tile.swizzle.span_bytes)
     for row, outer in enumerate(np.ndindex(*reversed(counts[1:]))):

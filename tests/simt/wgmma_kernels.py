@@ -127,7 +127,9 @@ def kernel(opcode, n_d, a, b, more, space, middle=None):
     """
     text = HEAD.replace("SPACE", str(space))
     for number, (stem, count) in enumerate((("a", 4), ("d", n_d)), 1):
-        text += f"  ld.param.u64 %rd{number}, [p{number}];\n  mad.wide.u32 %rd{number}, %r0, {4 * count}, %rd{number};\n"
+        text += (
+            f"  ld.param.u64 %rd{number}, [p{number}];\n  mad.wide.u32 %rd{number}, %r0, {4 * count}, %rd{number};\n"
+        )
         text += "".join(f"  ld.global.b32 %{stem}{i}, [%rd{number}+{4 * i}];\n" for i in range(count))
     text += f"  mov.u64 %rd4, {a or 0}; mov.u64 %rd5, {b};\n  fence.proxy.async;\n  bar.sync 0;\n"
     d = "{" + ", ".join(f"%d{i}" for i in range(n_d)) + "}"

@@ -59,7 +59,7 @@ def test_a_return_inside_the_function_jumps_behind_the_call():
         (".func again(.reg .b32 a)\n{ call.uni again, (a); ret; }", "{ .param .b32 q; call.uni again, (q); }", "no scalar"),
         (".extern .func away(.param .b32 a);", "{ .param .b32 q; call.uni away, (q); }", "no body"),
     ],
-)
+)  # fmt: skip
 def test_calls_that_cannot_be_inlined_are_named(functions, body, words):
     with pytest.raises(Unsupported, match=words) as error:
         entry(body, functions)

@@ -75,7 +75,10 @@ def refusal(opcode, operands):
 @pytest.mark.parametrize(("opcode", "operands"), [(row[0], row[1:]) for row in WHOLE], ids=[row[0] for row in WHOLE])
 def test_only_operands_that_fit_pass(opcode, operands):
     assert not refusal(opcode, operands)
-    spoiled = [operands[:n] + operands[n + 1 :] for n in range(len(operands))] + [(*operands, "[%r1]"), (*operands, "7")]
+    spoiled = [operands[:n] + operands[n + 1 :] for n in range(len(operands))] + [
+        (*operands, "[%r1]"),
+        (*operands, "7"),
+    ]
     for n, strange in itertools.product(range(len(operands)), STRANGE):
         if (operands[n], strange) != ("%p1", "!%p1"):  # a predicate that is read may be negated
             spoiled.append((*operands[:n], strange, *operands[n + 1 :]))

@@ -81,7 +81,14 @@ class Machine:
         for number, warp in enumerate(self.warp_records):
             warp.block, warp.thread = ctypes.addressof(block), ctypes.addressof(self.thread)
             warp.index, warp.full, warp.alive = number, ALL, ALL
-        self.kept += [self.shared_races, self.warp_records, self.shared, self.shared_words, self.local, self.local_words]
+        self.kept += [
+            self.shared_races,
+            self.warp_records,
+            self.shared,
+            self.shared_words,
+            self.local,
+            self.local_words,
+        ]
         block.records = self.warp_records
         return block
 
@@ -122,7 +129,9 @@ class Machine:
     def load_uniform(self, site, address, mask=ALL, warp=None):
         out = np.full(site.n_elements * site.element_bytes, 0xAB, np.uint8)
         run = native_code().address("load_uniform")
-        kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_void_p)
+        kind = ctypes.CFUNCTYPE(
+            None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_void_p
+        )
         warp = self.warp() if warp is None else warp
         kind(run)(ctypes.addressof(warp), ctypes.addressof(site), mask, int(address), pointer(out))
         return out.reshape(site.n_elements, site.element_bytes)

@@ -117,7 +117,9 @@ def test_a_copy_into_words_that_others_still_read_races():
 
 
 def test_both_ends_are_checked():
-    assert [row[0] for row in found("cp16(s + 4 * t, x + 4 * t); wait_all();", size=252)] == ["memcheck.global.read-oob"]
+    assert [row[0] for row in found("cp16(s + 4 * t, x + 4 * t); wait_all();", size=252)] == [
+        "memcheck.global.read-oob"
+    ]
     assert [row[0] for row in found("cp16(s + 4 * t + 260, x); wait_all();")] == ["memcheck.shared.write-oob"]
     assert [row[0] for row in found("cp16(s + 4 * t + 1, x + 4 * t); wait_all();")] == ["memcheck.misaligned"]
     assert [row[0] for row in found("cp16(s + 4 * t, x + 4 * t + 2); wait_all();")] == ["memcheck.misaligned"]

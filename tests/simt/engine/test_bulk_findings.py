@@ -57,7 +57,9 @@ def found(body, blocks=1, **more):
         Argument("x", Direction.IN, x), Argument("y", Direction.INOUT, np.zeros(512, np.float32)),
         Argument("z", Direction.OUT, np.zeros(512, np.float32)),
     ]  # fmt: skip
-    result = Program.from_cuda(HEAD + body + "\n}", arch="sm_90").launch(LaunchConfig(Dim3(blocks), Dim3(128)), arguments, **more)
+    result = Program.from_cuda(HEAD + body + "\n}", arch="sm_90").launch(
+        LaunchConfig(Dim3(blocks), Dim3(128)), arguments, **more
+    )
     return [d for d in result.diagnostics if not d.check.startswith(("coverage", "compile", "perf"))]
 
 

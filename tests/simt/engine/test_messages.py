@@ -219,6 +219,6 @@ def test_every_check_has_words_and_a_row_in_the_catalogue():
 @pytest.mark.parametrize(
     ("symbol", "name"),
     [("_ZZ9normaliseE5total", "total"), ("_ZZ5tiledILi16ELi0EEvPKfS1_PfiE2As", "As"), ("buf", "buf"), ("_ZZ4foo1E2s1_0", "s1")],
-)
+)  # fmt: skip
 def test_shared_arrays_get_back_the_students_name(symbol, name):
     assert student_name(symbol) == name

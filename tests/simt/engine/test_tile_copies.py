@@ -189,7 +189,9 @@ def test_a_row_starts_at_a_multiple_of_16_bytes(start, says):
 
 
 @pytest.mark.parametrize("operation", ["", "add"])
-@pytest.mark.parametrize(("start", "says"), [((-4, 0), "-4 on along dimension 0"), ((0, -1), "-1 on along dimension 1")])
+@pytest.mark.parametrize(
+    ("start", "says"), [((-4, 0), "-4 on along dimension 0"), ((0, -1), "-1 on along dimension 1")]
+)
 def test_a_tile_is_not_stored_from_before_its_tensor(operation, start, says):
     """An H200 stops with an illegal instruction there."""
     row = found(program(2, operation), small(), start)[0]

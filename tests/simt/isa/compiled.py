@@ -119,7 +119,10 @@ def compiled(forms: Iterable[Form], cpu: str = "", features: str = "", opt: int 
     """The forms' functions, compiled for this machine, or for an older CPU of its kind."""
     module = llvm.parse_assembly(str(_module(forms)))
     machine = llvm.Target.from_default_triple().create_target_machine(
-        cpu=cpu or llvm.get_host_cpu_name(), features=features if cpu else llvm.get_host_cpu_features().flatten(), opt=opt)
+        cpu=cpu or llvm.get_host_cpu_name(),
+        features=features if cpu else llvm.get_host_cpu_features().flatten(),
+        opt=opt,
+    )
     engine = llvm.create_mcjit_compiler(module, machine)
     engine.finalize_object()
     return Compiled(engine)

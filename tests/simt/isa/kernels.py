@@ -16,8 +16,10 @@ from simt.ptx.types import Kind, PtxType
 __all__ = ["IMMEDIATES", "entry", "module_for", "ptx_for"]
 
 # Sources that PTX wants as a literal: (name of the instruction, index of the source) -> values worth a kernel each.
-IMMEDIATES = {("lop3", 3): (0x00, 0x01, 0x1B, 0x40, 0x80, 0x96, 0xC0, 0xCA, 0xE2, 0xE8, 0xEA, 0xF8, 0xFE, 0xFF),
-              ("createpolicy", 0): (0x3F800000,)}
+IMMEDIATES = {
+    ("lop3", 3): (0x00, 0x01, 0x1B, 0x40, 0x80, 0x96, 0xC0, 0xCA, 0xE2, 0xE8, 0xEA, 0xF8, 0xFE, 0xFF),
+    ("createpolicy", 0): (0x3F800000,),
+}
 
 
 def _register(type_: PtxType) -> str:
@@ -88,9 +90,17 @@ def entry(form: Form, name: str, constants: Mapping[int, int] | None = None) -> 
     parameters = ", ".join(f".param .u64 p{index}" for index in range(len(types)))
     declared = zip((*results, *sources), (*shape.results, *shape.sources), strict=True)
     body = [f".reg .{_register(type_)} {register};" for register, type_ in declared]
-    body += [f".reg .b64 %at<{len(types)}>, %low, %high;", ".reg .b32 %thread, %block, %size, %set;", ".reg .b16 %byte;"]
-    body += ["mov.u32 %thread, %tid.x;", "mov.u32 %block, %ctaid.x;", "mov.u32 %size, %ntid.x;",
-             "mad.lo.u32 %thread, %block, %size, %thread;"]
+    body += [
+        f".reg .b64 %at<{len(types)}>, %low, %high;",
+        ".reg .b32 %thread, %block, %size, %set;",
+        ".reg .b16 %byte;",
+    ]
+    body += [
+        "mov.u32 %thread, %tid.x;",
+        "mov.u32 %block, %ctaid.x;",
+        "mov.u32 %size, %ntid.x;",
+        "mad.lo.u32 %thread, %block, %size, %thread;",
+    ]
     for index, type_ in enumerate(types):
         body.append(f"ld.param.u64 %at{index}, [p{index}];")
         body.append(f"mad.wide.u32 %at{index}, %thread, {type_.n_bytes}, %at{index};")

@@ -22,7 +22,7 @@ _FLOATS = {
          0xFFEFFFFFFFFFFFFF, 0x7FF0000000000000, 0xFFF0000000000000, 0x7FF8000000000000, 0x0000000000000001,
          0x800FFFFFFFFFFFFF, 0x0010000000000000, 0x3FF8000000000000, 0x400921FB54442D18, 0x41DFFFFFFFC00000,
          0xC3E0000000000000, 0x43F0000000000000, 0x36A0000000000000, 0x3FEFFFFFFFFFFFFF),
-}
+}  # fmt: skip
 
 
 def edges(type_: PtxType) -> np.ndarray:
@@ -37,8 +37,11 @@ def edges(type_: PtxType) -> np.ndarray:
     top = 1 << type_.bits - 1
     small = (0, 1, 2, 3, 7, 8, 15, 16, 31, 32, 33, 63, 64, 127, 128, 255)
     wide = (top - 1, top, top + 1, 2 * top - 1, 2 * top - 2, 0x12345678, 0x80808080, 0x7F7F7F7F, 0xCAFEBABE, 0x00FF00FF)
-    return np.unique(np.array([x % (2 * top) for x in small + wide], np.uint64)).astype(f"uint{type_.bits}").view(
-        type_.dtype)
+    return (
+        np.unique(np.array([x % (2 * top) for x in small + wide], np.uint64))
+        .astype(f"uint{type_.bits}")
+        .view(type_.dtype)
+    )
 
 
 def lanes_of(types: tuple[PtxType, ...], limit: int = 1024) -> list[tuple[np.ndarray, ...]]:
@@ -61,8 +64,11 @@ def same_bits(a: np.ndarray, b: np.ndarray, type_: PtxType) -> np.ndarray:
         parts = (np.ascontiguousarray(x)[:, None].view(half.dtype) for x in (a, b))
         low, high = (same_bits(x, y, half) for x, y in zip(*(part.T for part in parts), strict=True))
         return low & high
-    equal = a.view(f"V{a.dtype.itemsize}") == b.view(f"V{b.dtype.itemsize}") if type_.bits == 128 else (
-        a.view(f"uint{8 * a.dtype.itemsize}") == b.view(f"uint{8 * b.dtype.itemsize}"))
+    equal = (
+        a.view(f"V{a.dtype.itemsize}") == b.view(f"V{b.dtype.itemsize}")
+        if type_.bits == 128
+        else (a.view(f"uint{8 * a.dtype.itemsize}") == b.view(f"uint{8 * b.dtype.itemsize}"))
+    )
     return equal | (_is_nan(a, type_) & _is_nan(b, type_))
 
 

@@ -35,7 +35,11 @@ def _named_float(name: str, bits: int) -> int | None:
     exponent, mantissa = _DIGITS[bits]
     top = (1 << exponent) - 1
     return {
-        "inf": top << mantissa, "nan": (1 << bits - 1) - 1, "max": (top << mantissa) - 1, "min": 1 << mantissa, "tiny": 1,
+        "inf": top << mantissa,
+        "nan": (1 << bits - 1) - 1,
+        "max": (top << mantissa) - 1,
+        "min": 1 << mantissa,
+        "tiny": 1,
     }.get(name)
 
 

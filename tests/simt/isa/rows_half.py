@@ -65,4 +65,4 @@ ROWS = (
     *rows("cvt.rn.satfinite.e4m3x2.f16x2", "0x3c004000 = 0x3840"),
     *rows("cvt.rn.f16x2.e4m3x2", "0x3840 = 0x3c004000", "0x7e01 = 0x5f001800", "0x7f80 = 0x7fff8000"),
     *rows("cvt.rn.f16x2.e5m2x2", "0x3c40 = 0x3c004000", "0x7cff = 0x7c007fff", "0x0180 = 0x01008000"),
-)
+)  # fmt: skip

@@ -146,4 +146,4 @@ ROWS = (
     *rows("vabsdiff4.u32.u32.u32", "0x01ff0080 0x02000180 0 = 0x01ff0100"),
     *rows("vabsdiff4.u32.u32.u32.add", "0x01ff0080 0x02000180 5 = 262"),
     *rows("vabsdiff4.u32.s32.s32", "0x807f00ff 0x7f800001 0 = 0xffff0002"),
-)
+)  # fmt: skip

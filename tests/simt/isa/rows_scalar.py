@@ -83,4 +83,4 @@ ROWS = (
     *rows("cvt.rzi.f32.f32", "-1.5 = -1", "-0.5 = -0"), *rows("cvt.rmi.f32.f32", "-0.5 = -1", "0.5 = 0"),
     *rows("cvt.rpi.f32.f32", "0.5 = 1", "-0.5 = -0"), *rows("cvt.rmi.f64.f64", "-1.5 = -2"), *rows("cvt.rpi.f64.f64", "1.5 = 2"),
     *rows("cvt.sat.f32.f32", "2 = 1", "-1 = 0", "nan = 0", "0.5 = 0.5", "-0 = 0"), *rows("cvt.sat.f64.f64", "2 = 1", "nan = 0"),
-)
+)  # fmt: skip

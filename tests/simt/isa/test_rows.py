@@ -11,8 +11,10 @@ from tests.simt.isa.compiled import LANES, compiled
 from tests.simt.isa.operands import within
 from tests.simt.isa.rows_all import ROWS
 
-BY_OPCODE = {opcode: tuple(group) for opcode, group in itertools.groupby(
-    sorted(ROWS, key=lambda row: row.opcode), lambda row: row.opcode)}
+BY_OPCODE = {
+    opcode: tuple(group)
+    for opcode, group in itertools.groupby(sorted(ROWS, key=lambda row: row.opcode), lambda row: row.opcode)
+}
 
 
 def columns(values, types):
@@ -20,7 +22,8 @@ def columns(values, types):
     padded = [*values, *[values[-1]] * (LANES - len(values))]
     return tuple(
         np.array([row[index] for row in padded], f"uint{max(8, type_.bits)}" if type_.bits <= 64 else object)
-        .astype(f"uint{max(8, type_.bits)}").view(type_.dtype)
+        .astype(f"uint{max(8, type_.bits)}")
+        .view(type_.dtype)
         for index, type_ in enumerate(types)
     )
 
@@ -34,7 +37,7 @@ def expect(form, results, wanted, cases, where):
     results = results if isinstance(results, tuple) else (results,)
     for got, bits, type_ in zip(results, wanted, form.op.shape(form).results, strict=True):
         for lane, case in enumerate(cases):
-            one = within(form, got[lane:lane + 1], bits[lane:lane + 1], type_)
+            one = within(form, got[lane : lane + 1], bits[lane : lane + 1], type_)
             assert one.all(), f"{where} {form.opcode}: {case.text}, got {got[lane]!r}"
 
 
@@ -42,7 +45,7 @@ def expect(form, results, wanted, cases, where):
 def test_opcode_gives_the_bits_of_the_isa(opcode, machine):
     form, cases = lookup(opcode), BY_OPCODE[opcode]
     for start in range(0, len(cases), LANES):
-        batch = cases[start:start + LANES]
+        batch = cases[start : start + LANES]
         shape = form.op.shape(form)
         sources = columns([case.sources for case in batch], shape.sources)
         wanted = columns([case.results for case in batch], shape.results)
@@ -53,5 +56,7 @@ def test_opcode_gives_the_bits_of_the_isa(opcode, machine):
 
 def test_every_pure_row_has_cases():
     tested = {lookup(opcode).op for opcode in BY_OPCODE}
-    missing = [row.forms[0] for family in FAMILIES for row in family.ROWS if row.role is Role.PURE and row not in tested]
+    missing = [
+        row.forms[0] for family in FAMILIES for row in family.ROWS if row.role is Role.PURE and row not in tested
+    ]
     assert not missing

@@ -147,7 +147,10 @@ def test_splits_are_made_where_asked():
     body = "mov.u32 %r1, 0; bar.sync 0; mov.u32 %r2, 0; call f; ret;"
     assert len(cfg_of(body).blocks) == 1
     after = cfg_of(body, split_after=lambda item: item.name == "bar")
-    assert [[item.name for item in block.instructions] for block in after.blocks] == [["mov", "bar"], ["mov", "call", "ret"]]
+    assert [[item.name for item in block.instructions] for block in after.blocks] == [
+        ["mov", "bar"],
+        ["mov", "call", "ret"],
+    ]
     assert after.blocks[0].terminator is None and after.blocks[0].fall_through == 1
     before = cfg_of(body, split_before=lambda item: item.name in ("bar", "call"))
     assert [block.instructions[0].name for block in before.blocks] == ["mov", "bar", "call"]

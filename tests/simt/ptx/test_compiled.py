@@ -29,7 +29,9 @@ def code(function):
 
 def plain_statements(text):
     """Instructions counted in a way of its own: lines of the bodies that begin with a tab and end with a semicolon."""
-    return sum(line.startswith("\t") and line.endswith(";") and line.strip()[0] not in ".})" for line in text.split("\n"))
+    return sum(
+        line.startswith("\t") and line.endswith(";") and line.strip()[0] not in ".})" for line in text.split("\n")
+    )
 
 
 def test_there_are_a_dozen():
@@ -67,7 +69,9 @@ def test_control_flow_keeps_every_reached_instruction(name):
         assert not any(loop.irreducible for loop in cfg.loops)
         for block in cfg.blocks:
             back = [target for target in block.successors if target <= block.index]
-            assert all(any(target == loop.header and block.index in loop.blocks for loop in cfg.loops) for target in back)
+            assert all(
+                any(target == loop.header and block.index in loop.blocks for loop in cfg.loops) for target in back
+            )
         live = liveness(cfg)
         assert len(live.live_in) == len(cfg.blocks)
 

@@ -41,7 +41,9 @@ def test_dominators_follow_the_definition(graph):
             assert found[node] == -1
             continue
         strict = {other for other in everything - {node} if node in dominated(graph, 0, other)}
-        nearest = [other for other in strict if strict <= {other} | {n for n in strict if other in dominated(graph, 0, n)}]
+        nearest = [
+            other for other in strict if strict <= {other} | {n for n in strict if other in dominated(graph, 0, n)}
+        ]
         assert [found[node]] == (nearest or [node])
 
 

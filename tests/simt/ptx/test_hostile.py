@@ -12,13 +12,15 @@ from simt.ptx.liveness import liveness
 from simt.ptx.parser import PtxSyntaxError, parse
 
 DATA = Path(__file__).parent / "data"
-SAMPLE = (DATA / "asm.ptx").read_text() + (DATA / "llvm.ptx").read_text().partition(".address_size 64")[2].replace("k(", "k2(")
+SAMPLE = (DATA / "asm.ptx").read_text() + (DATA / "llvm.ptx").read_text().partition(".address_size 64")[2].replace(
+    "k(", "k2("
+)
 PIECES = st.sampled_from(
     ["{", "}", "[", "]", "(", ")", ";", ":", "::", ",", ".", "@", "!", "|", '"', "//", "/*", "*/", "\n", "\t ", "%r1", "x"]
     + [".reg .b32 %r<9>", ".loc 1 2 3", ", function_name x, inlined_at 1 2 3", ".entry k()", ".func", ".param .b32 p"]
     + [".global", ".section", ".file 1", "mov.u32", "call", "bra", "0x", "0f3F800000", "-1", "= ", "generic(", "<", ">"]
     + [".callprototype", ".branchtargets", "ret;", "99999999999999999999999", "é", "_", "$L"]
-)
+)  # fmt: skip
 
 
 def attempt(text):

@@ -146,7 +146,12 @@ def test_inner_scopes_rename_registers_and_labels():
         outside:
         """
     )
-    assert [str(item.name) for item in found.body if isinstance(item, Label)] == ["wait@1", "done@1", "wait@3", "outside"]
+    assert [str(item.name) for item in found.body if isinstance(item, Label)] == [
+        "wait@1",
+        "done@1",
+        "wait@3",
+        "outside",
+    ]
     targets = [item.operands[0].name for item in found.body if getattr(item, "name", "") == "bra"]
     assert targets == ["wait@1", "done@1", "wait@1", "outside", "wait@3"]
     moves = [item.operands for item in found.body if getattr(item, "opcode", "") == "mov.u32"]
@@ -210,7 +215,9 @@ def test_kernel_parameters():
 
 
 def test_performance_directives():
-    found = function("", directives='.maxntid 256 .minnctapersm 2\n.pragma "x;{"; .reqnctapercluster 2, 1 .explicitcluster')
+    found = function(
+        "", directives='.maxntid 256 .minnctapersm 2\n.pragma "x;{"; .reqnctapercluster 2, 1 .explicitcluster'
+    )
     assert found.directives == {
         "maxntid": (256, 1, 1),
         "minnctapersm": (2,),

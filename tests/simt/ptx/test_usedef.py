@@ -75,9 +75,7 @@ ROWS = [
 
 def first(text):
     return next(
-        item
-        for item in parse(f".entry k() {{ {REGISTERS} {text} L: }}").functions["k"].body
-        if hasattr(item, "opcode")
+        item for item in parse(f".entry k() {{ {REGISTERS} {text} L: }}").functions["k"].body if hasattr(item, "opcode")
     )
 
 
