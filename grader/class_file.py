@@ -82,17 +82,22 @@ class Assignment:
     late_days: int | None = None
     canvas_id: str = ""
 
+    def days_late(self, received: datetime, extension_days: float) -> int:
+        """Days begun since it was due; 0 in time."""
+        if self.due is None:
+            return 0
+        late = received - self.due - timedelta(days=extension_days)
+        return max(0, -(-late // timedelta(days=1)))
+
+    def is_accepted(self, received: datetime, extension_days: float) -> bool:
+        """False for a hand-in that came too late to count at all, so that an earlier one stands."""
+        return self.late_days is None or self.days_late(received, extension_days) <= self.late_days
+
     def kept_share(self, received: datetime, extension_days: float) -> float:
         """The share of a mark that a hand-in of this time keeps: 1 in time, 0 when it came too late to count."""
-        if self.due is None:
-            return 1.0
-        late = received - self.due - timedelta(days=extension_days)
-        if late <= timedelta(0):
-            return 1.0
-        days = -(-late // timedelta(days=1))
-        if self.late_days is not None and days > self.late_days:
+        if not self.is_accepted(received, extension_days):
             return 0.0
-        return max(0.0, 1.0 - self.late_per_day * days)
+        return max(0.0, 1.0 - self.late_per_day * self.days_late(received, extension_days))
 
 
 @dataclass(frozen=True, slots=True)

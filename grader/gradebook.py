@@ -177,9 +177,10 @@ class _Book:
         return Row(student, member.name or found.name, found.platform_id, group, member, entries)
 
     def _entry(self, student: str, member: Member, exercise_id: str, hand_ins: Sequence[StoredHandIn]) -> Entry:
-        """The newest answer counts; a file that lacks the exercise, or is no notebook, leaves an earlier one standing."""
+        """The newest answer counts; a file that lacks the exercise, is no notebook, or came too late leaves an earlier one."""
         found = [(one, result) for one in hand_ins if (result := self._results.get((one.id, exercise_id)))]
-        answered = [pair for pair in found if not pair[1].is_missing]
+        every = [pair for pair in found if not pair[1].is_missing]
+        answered = [pair for pair in every if self._is_accepted(exercise_id, member, pair[0])] or every
         most = self._class.weights.get(exercise_id, full_points(self._rows[exercise_id]))
         if not (answered or found):
             reasons = [one.problem for one in hand_ins if one.problem]
@@ -187,6 +188,10 @@ class _Book:
         else:
             entry = self._judged(exercise_id, most, member, *(answered or found)[-1])
         return self._with_mark(entry, self._by_hand.get((student, exercise_id)))
+
+    def _is_accepted(self, exercise_id: str, member: Member, one: StoredHandIn) -> bool:
+        assignment = self._class.assignment_of(exercise_id)
+        return assignment is None or assignment.is_accepted(one.received, member.extension_days)
 
     def _judged(self, exercise_id: str, most: float, member: Member, one: StoredHandIn, result: Result) -> Entry:
         grading = self._facts.gradings.get(result.key)

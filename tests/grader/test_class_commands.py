@@ -3,6 +3,7 @@
 import csv
 import json
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -10,7 +11,7 @@ from grader.batch import pool
 from grader.cli import main
 from grader.commands.status import Status
 from grader.stores import open_store
-from tests.grader.batch.classes import WHEN, make_class, notebook, write
+from tests.grader.batch.classes import BODIES, CELL, SOLVE, WHEN, make_class, notebook, write
 from tests.grader.batch.fake_runner import FakeRunner
 
 MAP = "selftest.map"
@@ -79,6 +80,61 @@ def test_without_a_folder_what_the_store_holds_is_graded_again(command, folder, 
     status, (*again, last) = command("grade")
     assert status == Status.NOT_PASSED and again == rows and last["summary"]["known"] == 2
     assert exported(command, tmp_path) == before
+
+
+EVERYTHING = """
+name = "All of it"
+packs = ["pack"]
+unmeasured_speed = "pending"
+[[assignments]]
+name = "One"
+exercises = ["selftest.map"]
+due = 2026-01-01T12:00:00+00:00
+late_per_day = 0.25
+late_days = 3
+canvas_id = 12
+[[assignments]]
+name = "Two"
+lesson = "classroom"
+[weights]
+"selftest.map" = 8
+"classroom.saxpy" = 0.5
+[students.eve]
+extension_days = 2
+[students.ann]
+name = "Åse, Ann"
+canvas_id = 77
+[groups]
+"team 1" = ["ann", "mate"]
+"team 2" = ["bob", "eve"]
+"""
+
+# (points of selftest.map of 8, share kept): a day begun costs a quarter, and after three nothing is taken.
+LATE = {
+    "ann": ("8", "1"), "mate": ("8", "1"),  # in time, one for both
+    "bob": ("4", "0.5"), "eve": ("8", "1"),  # Eve hands in for both on the second day; she has two more
+    "cy": ("4", "0.5"),  # wrong in time, right on the second day
+    "dan": ("8", "1"),  # right in time, wrong on the ninth day
+    "fay": ("0", "0"),  # nothing but on the ninth day
+}  # fmt: skip
+
+
+def test_dates_weights_groups_and_a_pack_hold_together(command, folder, quick, tmp_path):
+    shutil.rmtree(folder)
+    shutil.copytree(Path(__file__).parents[1] / "classroom" / "pack", folder / "pack")
+    write(folder / "class.toml", EVERYTHING)
+    for student, kind, day in (("ann", "right", 0), ("bob", "wrong", 1), ("eve", "right", 2), ("cy", "wrong", 0),
+                               ("cy", "right", 2), ("dan", "right", 0), ("dan", "wrong", 9), ("fay", "right", 9)):  # fmt: skip
+        write(folder / student / f"day{day}.py", notebook(kind, f"{student}{day}"), WHEN + day * 86_400)
+    saxpy = CELL.format(exercise="classroom.saxpy", name="saxpy", text=SOLVE.format(body=BODIES["right"], salt="saxpy"))
+    write(folder / "ann" / "two.py", saxpy)
+    command("grade", folder)
+    assert {name: (row["score"], row["kept_share"]) for name, row in exported(command, tmp_path).items()} == LATE
+    command("export", "--to", "canvas", tmp_path / "canvas.csv")
+    header, possible, *rows = csv.reader((tmp_path / "canvas.csv").read_text(encoding="utf-8").splitlines())
+    assert header[5:] == ["One (12)", "Two"] and possible[5:] == ["8", "1.5"]
+    assert [row for row in rows if row[6] != "0"] == [["Åse, Ann", "77", "", "ann", "", "8", "0.5"],
+                                                      ["mate", "", "", "mate", "", "8", "0.5"]]  # fmt: skip
 
 
 def test_a_name_that_stands_in_a_group_only_is_asked_about(folder, quick, capsys):

@@ -1,11 +1,11 @@
 """Marks from facts made by hand: what speed goals do to them under each policy, and who shares a hand-in."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from grader.class_file import ClassFile, Unmeasured, no_class
+from grader.class_file import Assignment, ClassFile, Member, Unmeasured, no_class
 from grader.collecting import Student
 from grader.gradebook import Facts, make_gradebook
 from grader.model import Basis, Exercise, Goal, GoalResult, GoalState, KernelAnswer, Report, Timing, Verdict
@@ -13,6 +13,7 @@ from grader.report.json_form import to_json
 from grader.stores.records import Grading, Mark, Result, StoredHandIn
 
 NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
+DAY = timedelta(days=1)
 FAST = Exercise(
     "x.fast", "x", "fast", KernelAnswer("k", {"grid": 1, "block": 32}), points=2.0,
     goals=(Goal("registers", 64, False, 1.0, "why"), Goal("speedup", 2.0, True, 3.0, "why")),
@@ -105,6 +106,26 @@ def test_a_mark_by_hand_leaves_nothing_open_and_a_comment_alone_does():
     assert entries(replace(given, marks=[comment]), pending)["ann"].is_pending
     entry = entries(replace(given, marks=[score]), pending)["ann"]
     assert (entry.score, entry.speed, entry.is_pending) == (5.0, "", False)
+
+
+def test_what_came_after_the_last_day_leaves_an_earlier_hand_in():
+    """A right answer on the day, a wrong one three days later: accepted it costs, too late it changes nothing."""
+    right = facts(MET)
+    late = StoredHandIn(2, "ann", "x.py", "b2", NOON + 3 * DAY, NOON + 3 * DAY, False, "ann/x.py", "")
+    wrong = to_json(Report("x.fast", "d2", Verdict.RACE, 0.0, 6.0, when=NOON))
+    given = replace(
+        right, hand_ins=[*right.hand_ins, late], results=[*right.results, Result(2, "x.fast", "k2")],
+        gradings={**right.gradings, "k2": Grading("k2", "x.fast", "d2", wrong)},
+    )  # fmt: skip
+    found = {}
+    for last_day in (2, 3, None):
+        held_to = ClassFile(assignments=(Assignment("a", ("x.fast",), NOON, 0.25, last_day),))
+        found[last_day] = (entries(given, held_to)["ann"].score, entries(given, held_to)["ann"].kept_share)
+    assert found == {2: (6.0, 1.0), 3: (0.0, 0.25), None: (0.0, 0.25)}
+    extended = ClassFile(
+        assignments=(Assignment("a", ("x.fast",), NOON, 0.25, 2),), students={"ann": Member(extension_days=1)}
+    )
+    assert entries(given, extended)["ann"].verdict == "race"
 
 
 def test_one_hand_in_counts_for_the_team_and_for_nobody_else():
