@@ -15,7 +15,18 @@ ROOT = Path(__file__).resolve().parents[1]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 # Of the course, its gradebook and its stores: nothing of it belongs to the simulator.
-OF_THE_COURSE = {"marimo", "nbgrader", "sqlalchemy", "alembic", "altair", "rich", "jupyterlab", "notebook", "dask", "cupy"}
+OF_THE_COURSE = {
+    "marimo",
+    "nbgrader",
+    "sqlalchemy",
+    "alembic",
+    "altair",
+    "rich",
+    "jupyterlab",
+    "notebook",
+    "dask",
+    "cupy",
+}
 
 
 def own_files(package):
@@ -55,8 +66,12 @@ def test_a_fresh_environment_runs_a_kernel(tmp_path):
     subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "env")], check=True)
     python = tmp_path / "env" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    subprocess.run([str(python), "-m", "pip", "install", "-q", f"{ROOT}[simt]"], check=True, cwd=tmp_path, env=environment)
-    listed = subprocess.run([str(python), "-m", "pip", "list", "--format=json"], capture_output=True, text=True, check=True)
+    subprocess.run(
+        [str(python), "-m", "pip", "install", "-q", f"{ROOT}[simt]"], check=True, cwd=tmp_path, env=environment
+    )
+    listed = subprocess.run(
+        [str(python), "-m", "pip", "list", "--format=json"], capture_output=True, text=True, check=True
+    )
     names = {row["name"].lower() for row in json.loads(listed.stdout)}
     assert not names & OF_THE_COURSE and {"numpy", "llvmlite", "nvidia-cuda-nvrtc"} <= names
     source = '#include <cassert>\n#include <cstdint>\nextern "C" __global__ void k(int32_t* y) { assert(y); y[threadIdx.x] = 7; }'

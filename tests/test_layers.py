@@ -12,7 +12,9 @@ ROOT = Path(__file__).resolve().parents[1]
 LAYERS = tuple(
     tuple(f"{package}.{name}" for package, names in layer.items() for name in names.split())
     for layer in (
-        {"simt": "arch cpus gpus launch counters diagnostics events occupancy sandbox kernel_names tensor_map warp_trace"},
+        {
+            "simt": "arch cpus gpus launch counters diagnostics events occupancy sandbox kernel_names tensor_map warp_trace"
+        },
         {"simt": "ptx"},
         {"simt": "isa"},
         {"simt": "engine"},

@@ -10,7 +10,9 @@ from simt.launch import Dim3, LaunchConfig
 from simt.program import Program
 
 HEAD = "#include <cooperative_groups.h>\nnamespace cg = cooperative_groups;\n"
-GRID = HEAD + """extern "C" __global__ void k(const float* x, float* y) {
+GRID = (
+    HEAD
+    + """extern "C" __global__ void k(const float* x, float* y) {
     int i = cg::this_grid().thread_rank();
     y[i] = x[i];
     cg::this_grid().sync();
@@ -19,7 +21,10 @@ GRID = HEAD + """extern "C" __global__ void k(const float* x, float* y) {
     y[i] = other;
 }
 """
-EXCHANGE = HEAD + """extern "C" __global__ __cluster_dims__(8) void k(const float* x, float* y) {
+)
+EXCHANGE = (
+    HEAD
+    + """extern "C" __global__ __cluster_dims__(8) void k(const float* x, float* y) {
     __shared__ float tile[256];
     auto cluster = cg::this_cluster();
     int i = blockIdx.x * 256 + threadIdx.x;
@@ -31,6 +36,7 @@ EXCHANGE = HEAD + """extern "C" __global__ __cluster_dims__(8) void k(const floa
     cluster.sync();
 }
 """
+)
 
 
 def launched(benchmark, source, grid, block, **config):

@@ -20,9 +20,7 @@ from grader.worker.host import warm_device
 
 SOLUTIONS = Path(__file__).resolve().parents[2] / "solutions"
 LESSONS = {"01_thread_mapping", "04_tiling"}
-ROWS = [
-    row for row in all_exercises() if row.lesson in LESSONS and isinstance(row.answer, KernelAnswer | LaunchAnswer)
-]
+ROWS = [row for row in all_exercises() if row.lesson in LESSONS and isinstance(row.answer, KernelAnswer | LaunchAnswer)]
 
 
 @pytest.fixture(scope="module")

@@ -90,6 +90,8 @@ def test_twenty_cold_processes_at_once_keep_the_slowest_below_ten_seconds(tmp_pa
     statuses = {process.wait(timeout=120) for process in running}
     slowest, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu_seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    print(f"\nslowest {slowest:.2f} s, {cpu_seconds / CHECKS:.2f} s of processor each, of {CHECKS} cold processes at once")
+    print(
+        f"\nslowest {slowest:.2f} s, {cpu_seconds / CHECKS:.2f} s of processor each, of {CHECKS} cold processes at once"
+    )
     assert statuses == {0}
     assert slowest < most_seconds

@@ -183,7 +183,10 @@ def test_a_strided_array_is_refused(device):
 
 def test_a_write_past_the_end_is_found_and_hurts_nobody(device):
     if real(device):
-        arguments = (Argument("y", Direction.OUT, np.zeros(64, np.float32)), Argument("n", Direction.SCALAR, np.int32(64)))
+        arguments = (
+            Argument("y", Direction.OUT, np.zeros(64, np.float32)),
+            Argument("n", Direction.SCALAR, np.int32(64)),
+        )
         result = device.run(build(device, "past"), LaunchConfig(Dim3(2), Dim3(64)), arguments)
         assert result.status is Status.FINDINGS
         assert {finding.check for finding in result.diagnostics} == {"memcheck.global.write-oob"}
@@ -207,7 +210,10 @@ def test_what_is_read_outside_a_buffer_is_nan(device, offset):
 
 def test_a_trap_ends_the_launch_and_the_next_one_runs(device):
     if real(device):
-        arguments = (Argument("y", Direction.OUT, np.zeros(1, np.float32)), Argument("n", Direction.SCALAR, np.int32(1)))
+        arguments = (
+            Argument("y", Direction.OUT, np.zeros(1, np.float32)),
+            Argument("n", Direction.SCALAR, np.int32(1)),
+        )
         result = device.run(build(device, "trap"), LaunchConfig(Dim3(1), Dim3(1)), arguments)
         assert result.status is Status.STOPPED and result.diagnostics[0].check == "runtime.trap"
         test_a_right_kernel_gives_its_outputs(device, 33)

@@ -1,6 +1,6 @@
 """Runs hostile texts in child processes and prints what went wrong, each with the command that shows it again.
 
-    python -m tests.fuzz [--seconds 600] [--cases N] [--seed 0] [--kind ptx|bytes|cuda] [--only INDEX] [--keep FOLDER]
+python -m tests.fuzz [--seconds 600] [--cases N] [--seed 0] [--kind ptx|bytes|cuda] [--only INDEX] [--keep FOLDER]
 """
 
 from __future__ import annotations

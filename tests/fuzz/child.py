@@ -78,7 +78,9 @@ def _argument(rng: random.Random, number: int, n_bytes: int) -> Argument:
     """Something for a parameter of that size: an array where a pointer fits."""
     if n_bytes == 8 and rng.random() < 0.9:
         direction = rng.choice((Direction.IN, Direction.OUT, Direction.INOUT))
-        return Argument(f"a{number}", direction, np.arange(1024, dtype=np.float32), offset_bytes=rng.choice((0, 0, 0, 4, 4096)))
+        return Argument(
+            f"a{number}", direction, np.arange(1024, dtype=np.float32), offset_bytes=rng.choice((0, 0, 0, 4, 4096))
+        )
     if n_bytes == 4:
         return Argument(f"a{number}", Direction.SCALAR, np.int32(rng.choice((0, 1, 31, 64, 100, 1000, -1, 2**31 - 1))))
     if n_bytes == MAP_BYTES and rng.random() < 0.5:
@@ -102,10 +104,15 @@ def _map(rng: random.Random, name: str) -> TensorMap:
     """A tensor map that the driver would take; its tensor may be larger than the memory behind it."""
     dtype, rank = rng.choice(("float32", "float32", "float16", "uint8", "int64")), rng.choice((1, 2, 2, 2, 3, 5))
     unit, swizzle = 16 // ELEMENTS[dtype].n_bytes, rng.choice(tuple(Swizzle))
-    box = [unit * rng.choice((1, 2, 4, 8) if not swizzle else (1, 2)), *(rng.choice((1, 2, 8, 16)) for _ in range(rank - 1))]
+    box = [
+        unit * rng.choice((1, 2, 4, 8) if not swizzle else (1, 2)),
+        *(rng.choice((1, 2, 8, 16)) for _ in range(rank - 1)),
+    ]
     shape = [*(rng.choice((1, 3, 32)) for _ in range(rank - 1)), unit * rng.choice((1, 4, 32))]
     steps = [1, *(rng.choice((1, 1, 2, 8)) for _ in range(rank - 1))]
-    backing = Argument(name, rng.choice((Direction.IN, Direction.OUT, Direction.INOUT)), np.arange(2048, dtype=np.float32))
+    backing = Argument(
+        name, rng.choice((Direction.IN, Direction.OUT, Direction.INOUT)), np.arange(2048, dtype=np.float32)
+    )
     return TensorMap.of(name, shape, dtype, box, element_strides=steps, swizzle=swizzle, backing=backing)
 
 
@@ -121,7 +128,12 @@ def _launch(program: Program, rng: random.Random) -> str:
         config = replace(config, grid=Dim3(4), cooperative=rng.random() < 0.3)
     checks = rng.choice((ALL_CHECKS, ALL_CHECKS, frozenset(), frozenset({"memcheck"}), ALL_CHECKS - {"racecheck"}))
     result = program.launch(
-        config, arguments, checks=checks, budget=BUDGET, threads=rng.choice((1, 2)), want_writers=rng.random() < 0.2,
+        config,
+        arguments,
+        checks=checks,
+        budget=BUDGET,
+        threads=rng.choice((1, 2)),
+        want_writers=rng.random() < 0.2,
         trace=rng.choice((0, 0, 0, 50)),
     )
     if result.status is Status.NOT_SUPPORTED and not any("PTX line" in d.message for d in result.diagnostics):

@@ -65,7 +65,9 @@ def _spoil(rng: random.Random, operands: list[str], makers: dict[str, Choose]) -
     operands[at : at + rng.choice((0, 1))] = rng.choice(([], [other], [other, other]))
 
 
-def _makers(rng: random.Random, register: Callable[[str], str], number: Choose, mods: tuple[str, ...]) -> dict[str, Choose]:
+def _makers(
+    rng: random.Random, register: Callable[[str], str], number: Choose, mods: tuple[str, ...]
+) -> dict[str, Choose]:
     """For each letter of the operand table how to make such an operand."""
     width = next((_WIDTHS[mod] for mod in mods if mod in _WIDTHS), 1)
     rank = next((int(mod[0]) for mod in mods if _RANK.fullmatch(mod)), 2)

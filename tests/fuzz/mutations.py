@@ -14,9 +14,7 @@ __all__ = ["BYTE_MUTATIONS", "PTX_MUTATIONS", "mutated_bytes", "mutated_cuda", "
 Lines = list[str]
 Mutation = Callable[[random.Random, Lines], None]
 
-_TYPES = (
-    "b8 b16 b32 b64 b128 u8 u16 u32 u64 s8 s16 s32 s64 f16 f32 f64 bf16 f16x2 bf16x2 pred tf32 e4m3x2".split()
-)
+_TYPES = "b8 b16 b32 b64 b128 u8 u16 u32 u64 s8 s16 s32 s64 f16 f32 f64 bf16 f16x2 bf16x2 pred tf32 e4m3x2".split()
 _MODS = (
     "v2 v4 v8 shared shared::cta shared::cluster global local const param volatile relaxed.gpu acquire.sys sync aligned"
     " sat rn rz ftz wide hi lo x1 x2 x4 trans row col add cas exch inc min nc L2::cache_hint uni cc async m8n8 noinc"
@@ -267,7 +265,9 @@ def print_anything(rng: random.Random, lines: Lines) -> None:
     """A printf whose format and arguments lie wherever."""
     head = next((index for index, line in enumerate(lines) if ".entry" in line), 0)
     at = _pick(rng, lines)
-    places = [str(rng.choice((*_EDGES, (1 << 63) + LOCAL_WINDOW - 8)) + rng.choice((0, 0, -4, 8, -64))) for _ in range(2)]
+    places = [
+        str(rng.choice((*_EDGES, (1 << 63) + LOCAL_WINDOW - 8)) + rng.choice((0, 0, -4, 8, -64))) for _ in range(2)
+    ]
     lines[at] += (
         "\n{ .param .b64 p0; .param .b64 p1; .param .b32 r0; .local .b8 own[16];"
         f" st.param.b64 [p0], {places[0]}; st.param.b64 [p1], {places[1]}; call.uni (r0), vprintf, (p0, p1); }}"
@@ -281,7 +281,7 @@ def nest(rng: random.Random, lines: Lines) -> None:
 
 
 def long_token(rng: random.Random, lines: Lines) -> None:
-    at, long = _pick(rng, lines), rng.choice("%x$9.{[(,;@\"") * rng.choice((100, 5000, 100_000))
+    at, long = _pick(rng, lines), rng.choice('%x$9.{[(,;@"') * rng.choice((100, 5000, 100_000))
     lines[at] = _replace_one(rng, lines[at], r"[\w%]+", long)
 
 
@@ -289,7 +289,7 @@ PTX_MUTATIONS: tuple[Mutation, ...] = (
     delete_line, swap_lines, repeat_line, other_register, other_type, other_modifier, more_modifiers, other_opcode,
     other_number, other_offset, other_operands, register_for_number, other_target, other_guard, other_size,
     other_parameter, print_anything, inject, inject, inject, inject, inject, inject_any, inject_any, inject_any, nest, long_token,
-)
+)  # fmt: skip
 
 
 def mutated_ptx(rng: random.Random, text: str) -> str:
@@ -313,7 +313,9 @@ def cut(rng: random.Random, data: bytearray) -> None:
 
 
 def stuff(rng: random.Random, data: bytearray) -> None:
-    piece = rng.choice((b"\xff\xfe", b"\0", b"\xc3\x28", b"/*", b'"', b"\r", b"\x1b[31m", "\u202e".encode(), b"{" * 400))
+    piece = rng.choice(
+        (b"\xff\xfe", b"\0", b"\xc3\x28", b"/*", b'"', b"\r", b"\x1b[31m", "\u202e".encode(), b"{" * 400)
+    )
     start = rng.randrange(len(data) + 1)
     data[start:start] = piece
 
@@ -343,7 +345,7 @@ _CUDA_PIECES = (
     (r"\b(?:blockIdx|threadIdx|blockDim)\.x", ["threadIdx.x", "blockIdx.x", "threadIdx.y", "blockDim.x", "gridDim.x", "clock()"]),
     (r"\b(?:int|float|unsigned)\b(?= \w)", ["int", "float", "unsigned", "long long", "double", "char", "volatile int"]),
     (r"(?<=\[)[^\[\]]+(?=\])", ["0", "threadIdx.x", "-1", "1 << 20", "threadIdx.x * 33", "clock() % 7"]),
-)
+)  # fmt: skip
 
 
 def mutated_cuda(rng: random.Random, text: str) -> bytes:

@@ -52,11 +52,18 @@ def _child(seed: int, first: int, count: int, kind: str, outcome: Outcome) -> tu
     """Follows one process; (the latest case begun, how the process ended at it or "")."""
     command = [sys.executable, "-m", "tests.fuzz.child", str(seed), str(first), str(count), kind]
     child = subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(os.environ),
+        command,
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=dict(os.environ),
         start_new_session=True,
     )
     lines: queue.Queue[str] = queue.Queue()
-    threading.Thread(target=lambda: [lines.put(line) for line in child.stdout] and None or lines.put(""), daemon=True).start()
+    threading.Thread(
+        target=lambda: [lines.put(line) for line in child.stdout] and None or lines.put(""), daemon=True
+    ).start()
     errors: list[str] = []
     threading.Thread(target=lambda: errors.extend(child.stderr), daemon=True).start()
     last, finished = first, False

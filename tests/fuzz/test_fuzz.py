@@ -76,7 +76,9 @@ def test_the_fuzzer_writes_every_instruction_of_the_table():
 
     rng, made = random.Random(0), set()
     for _ in range(8000):
-        opcode = re.sub(r"^@\S+ ", "", any_instruction(rng, lambda stem: f"%{stem}1", lambda: "7")).split(" ")[0].rstrip(";")
+        opcode = (
+            re.sub(r"^@\S+ ", "", any_instruction(rng, lambda stem: f"%{stem}1", lambda: "7")).split(" ")[0].rstrip(";")
+        )
         made.add(lookup(opcode).op.name)
     assert made == {row.name for row in ROWS} - {"call"}
 
@@ -171,7 +173,9 @@ def test_variables_of_the_module_count_as_memory():
 VPRINTF = ".extern .func (.param .b32 r) vprintf (.param .b64 a, .param .b64 b);\n"
 
 
-@pytest.mark.parametrize("place", [0, 1 << 41, (1 << 41) + 16, (1 << 63) + (1 << 41) - 64, (1 << 64) - 8, (1 << 41) - 1])
+@pytest.mark.parametrize(
+    "place", [0, 1 << 41, (1 << 41) + 16, (1 << 63) + (1 << 41) - 64, (1 << 64) - 8, (1 << 41) - 1]
+)
 def test_printf_reads_its_arguments_from_local_memory_only(place):
     """Places around the window of local memory, and those that a signed comparison would take for one in it."""
     call = (

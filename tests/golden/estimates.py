@@ -34,7 +34,12 @@ HERE = Path(__file__).parent
 FIT, CLAIM = "fit", "claim"
 WITHIN, DIFFERENT = 0.25, 1.1  # an error that is allowed, and a ratio from which the direction counts
 ROWS = {row["label"]: row for row in json.loads((HERE / "h200" / "times.json").read_text())["rows"]}
-IN_GEMM = ("stream_", "gemm_reg", "gemm_wmma", "gemm_tiled32_async")  # by name: times.json calls four of them basic.cu's
+IN_GEMM = (
+    "stream_",
+    "gemm_reg",
+    "gemm_wmma",
+    "gemm_tiled32_async",
+)  # by name: times.json calls four of them basic.cu's
 H200 = gpu("h200")
 
 
@@ -179,14 +184,22 @@ def page() -> str:
     """docs/estimate.md."""
     claim, fit = list(pairs_of(CLAIM)), list(pairs_of(FIT))
     parts = [INTRODUCTION, _verdict(claim, fit), HISTORY, KNOWN]
-    parts += [f"## Pairs of the claim\n\n{_pair_table(claim)}", f"## Pairs of the families fitted on\n\n{_pair_table(fit)}"]
+    parts += [
+        f"## Pairs of the claim\n\n{_pair_table(claim)}",
+        f"## Pairs of the families fitted on\n\n{_pair_table(fit)}",
+    ]
     parts += [f"## Times of the claim's kernels\n\n{_time_table(CLAIM)}", f"## Times fitted on\n\n{_time_table(FIT)}"]
     return "\n".join([*parts, _constants()])
 
 
 def _verdict(claim: list[Pair], fit: list[Pair]) -> str:
     rows = [("claim", *summary(claim)), ("fit", *summary(fit))]
-    lines = ["## How good it is", "", "| part | within 25 % | right direction where they differ by 10 % |", "|---|---|---|"]
+    lines = [
+        "## How good it is",
+        "",
+        "| part | within 25 % | right direction where they differ by 10 % |",
+        "|---|---|---|",
+    ]
     for part, near, n, right, d in rows:
         lines.append(f"| {part} | {near} of {n} ({near / n:.1%}) | {right} of {d} ({right / d:.1%}) |")
     lines += ["", "The goal is 90 % and 95 % of the claim. It holds for the H200; every other GPU is *uncalibrated*."]
@@ -212,7 +225,9 @@ def _time_table(part: str) -> str:
         for label in family["rows"]:
             if "grid" in ROWS[label]:
                 made, ms = estimated(label), ROWS[label]["ms"]
-                lines.append(f"| {label} | {ms:.4g} | {made.seconds * 1e3:.3g} | {made.seconds * 1e3 / ms:.2f} | {made.bound} |")
+                lines.append(
+                    f"| {label} | {ms:.4g} | {made.seconds * 1e3:.3g} | {made.seconds * 1e3 / ms:.2f} | {made.bound} |"
+                )
     return "\n".join(lines) + "\n"
 
 
@@ -234,11 +249,17 @@ def _constants() -> str:
     lines = ["## Constants", "", "| what | H200 | source |", "|---|---|---|"]
     lines += [f"| {what} | {value} | {source} |" for what, value, source in rows]
     lines += [
-        "", "| GPU | L1, L2, DRAM latency in cycles | DRAM, TB/s | L2, TB/s | data sheet | |", "|---|---|---|---|---|---|",
+        "",
+        "| GPU | L1, L2, DRAM latency in cycles | DRAM, TB/s | L2, TB/s | data sheet | |",
+        "|---|---|---|---|---|---|",
     ]
     for row in GPUS:
         rates = RATES[row.id]
-        l2 = f"{row.l2_bandwidth / 1e12:.1f}" if row.l2_bandwidth else f"{32 * row.sm_count * row.clock_hz / 1e12:.1f} (assumed)"
+        l2 = (
+            f"{row.l2_bandwidth / 1e12:.1f}"
+            if row.l2_bandwidth
+            else f"{32 * row.sm_count * row.clock_hz / 1e12:.1f} (assumed)"
+        )
         lines.append(
             f"| {row.name} | {rates.l1:.0f}, {rates.l2:.0f}, {rates.dram:.0f} | {row.memory_bandwidth / 1e12:.2f} | {l2} "
             f"| {row.source} | {'calibrated' if rates.calibrated else 'uncalibrated'} |"

@@ -43,12 +43,16 @@ class Job:
 def golden_names() -> list[str]:
     """Golden kernels without findings, `area/name`."""
     found = sorted(path.relative_to(KERNELS).with_suffix("").as_posix() for path in KERNELS.rglob("*.cu"))
-    return [name for name in found if (KERNELS / name).with_suffix(".out").read_text(encoding="utf-8").startswith(CLEAN)]
+    return [
+        name for name in found if (KERNELS / name).with_suffix(".out").read_text(encoding="utf-8").startswith(CLEAN)
+    ]
 
 
 def digest_of(name: str) -> str:
     """Of a kernel's text and launch file."""
-    return hashlib.sha256(b"\0".join((KERNELS / name).with_suffix(s).read_bytes() for s in (".cu", ".toml"))).hexdigest()
+    return hashlib.sha256(
+        b"\0".join((KERNELS / name).with_suffix(s).read_bytes() for s in (".cu", ".toml"))
+    ).hexdigest()
 
 
 def prepare(folder: Path = JOBS, capability: int = 90) -> Iterator[str]:

@@ -35,7 +35,10 @@ def record_lessons(folder: Path, facts: Mapping[str, str]) -> None:
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     lines = [json.dumps(stamp | json.loads(line), ensure_ascii=False) + "\n" for line in done.stdout.splitlines()]
     (folder / "solutions.jsonl").write_text("".join(lines), encoding="utf-8")
-    times = dict(facts) | {"empty_ns": round(_empty(choose("cuda")).student_ns), "kernels": list(_times(choose("cuda")))}
+    times = dict(facts) | {
+        "empty_ns": round(_empty(choose("cuda")).student_ns),
+        "kernels": list(_times(choose("cuda"))),
+    }
     (folder / "times.json").write_text(json.dumps(times, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 

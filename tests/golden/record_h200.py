@@ -33,7 +33,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, required=True, help="folder for machine.json, opcodes.npz, contract.json")
     parser.add_argument("--lessons", type=Path, help="folder for solutions.jsonl and times.json")
-    parser.add_argument("--processes", type=int, default=1, help="of the tests marked gpu; more than 1 needs pytest-xdist")
+    parser.add_argument(
+        "--processes", type=int, default=1, help="of the tests marked gpu; more than 1 needs pytest-xdist"
+    )
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)

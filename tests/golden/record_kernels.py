@@ -107,7 +107,9 @@ def run_all(jobs: Path, work: Path, names: Sequence[str], end: float) -> dict[st
     left = list(names)
     while left and time.monotonic() < end:
         done = len(_lines(work))
-        child = subprocess.Popen([sys.executable, "-m", "tests.golden.gpu_kernels", str(jobs), str(work), *left], cwd=ROOT)
+        child = subprocess.Popen(
+            [sys.executable, "-m", "tests.golden.gpu_kernels", str(jobs), str(work), *left], cwd=ROOT
+        )
         error = _watch(child, work, end)
         lines = _lines(work)
         left = [name for name in left if name not in lines]

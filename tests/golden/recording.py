@@ -37,8 +37,10 @@ def load(path: Path) -> Iterator[tuple[Case, Results]]:
     with np.load(path) as arrays:
         for name in dict.fromkeys(member.partition("/")[0] for member in arrays.files):
             ends = np.cumsum(arrays[f"{name}/counts"])
-            columns = {part: [arrays[member] for member in _members(arrays.files, f"{name}/{part}")]
-                       for part in ("result", "source")}
+            columns = {
+                part: [arrays[member] for member in _members(arrays.files, f"{name}/{part}")]
+                for part in ("result", "source")
+            }
             for key, start, stop in zip(arrays[f"{name}/keys"].tolist(), [0, *ends[:-1]], ends):
                 yield _case(key, {part: [c[start:stop] for c in columns[part]] for part in columns})
 

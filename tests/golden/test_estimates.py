@@ -28,19 +28,25 @@ def claim():
 def test_estimated_speed_up_is_within_25_percent_for_90_percent_of_the_claim():
     near, pairs, right_way, different = summary(claim())
     assert near / pairs >= NEAR, [(p.slow, p.fast, round(p.error, 2)) for p in claim() if not p.is_near]
-    assert right_way / different >= RIGHT_WAY, [(p.slow, p.fast) for p in claim() if p.is_different and not p.is_right_way]
+    assert right_way / different >= RIGHT_WAY, [
+        (p.slow, p.fast) for p in claim() if p.is_different and not p.is_right_way
+    ]
 
 
 @functools.cache
 def printed():
     """(kernel, against) → estimated ratio, as the page has it."""
-    rows = re.findall(r"^\| [^|]+ \| ([^|]+) \| ([^|]+) \| [\d.e+]+× \| ([\d.e+]+)× \|", PAGE.read_text(encoding="utf-8"), re.M)
+    rows = re.findall(
+        r"^\| [^|]+ \| ([^|]+) \| ([^|]+) \| [\d.e+]+× \| ([\d.e+]+)× \|", PAGE.read_text(encoding="utf-8"), re.M
+    )
     return {(slow, fast): float(ratio) for slow, fast, ratio in rows}
 
 
 @pytest.mark.timeout(900)
 def test_page_shows_every_pair_as_it_is_estimated():
-    assert printed().keys() == {tuple(pair) for part in (FIT, CLAIM) for family in families(part) for pair in family["pairs"]}
+    assert printed().keys() == {
+        tuple(pair) for part in (FIT, CLAIM) for family in families(part) for pair in family["pairs"]
+    }
     off = {(p.slow, p.fast): (p.estimated, printed()[p.slow, p.fast]) for p in claim()}
     off = {pair: two for pair, two in off.items() if abs(two[0] / two[1] - 1) > AGREES}
     assert not off, f"run: python -m tests.golden.estimates > docs/estimate.md; {off}"

@@ -65,9 +65,12 @@ def test_every_hand_written_row_is_recorded():
 
 def is_recorded(row):
     form = lookup(row.opcode)
-    wanted = [bits.to_bytes(t.n_bytes, "little") for bits, t in zip(row.sources, form.op.shape(form).sources, strict=True)]
+    wanted = [
+        bits.to_bytes(t.n_bytes, "little") for bits, t in zip(row.sources, form.op.shape(form).sources, strict=True)
+    ]
     return any(
-        case.constants == constants_of(form, row) and np.logical_and.reduce(list(map(equals, case.sources, wanted))).any()
+        case.constants == constants_of(form, row)
+        and np.logical_and.reduce(list(map(equals, case.sources, wanted))).any()
         for case, _ in recorded()[row.opcode]
     )
 

@@ -89,7 +89,9 @@ def test_counters_are_nsights(row):
         assert {name: ours.pop(name) for name in gap["ours"]} == gap["ours"]
         assert {name: ncu[name] for name in gap["ncu"]} == gap["ncu"]
     differing = {n: (ours[n], ncu[n]) for n in ours if n in EQUAL and ours[n] != ncu[n]}
-    differing |= {n: (ours[n], ncu[n]) for n in ours if n in NEARLY_EQUAL and not ours[n] <= ncu[n] <= MOST_WAVEFRONTS * ours[n]}
+    differing |= {
+        n: (ours[n], ncu[n]) for n in ours if n in NEARLY_EQUAL and not ours[n] <= ncu[n] <= MOST_WAVEFRONTS * ours[n]
+    }
     assert not differing
 
 

@@ -64,7 +64,9 @@ for name in names:
 def test_a_kernel_that_spoils_or_ends_its_process_costs_itself_only(tmp_path, monkeypatch):
     popen = record_kernels.subprocess.Popen
     monkeypatch.setattr(
-        record_kernels.subprocess, "Popen", lambda command, cwd: popen([sys.executable, "-c", CHILD, *command[4:]], cwd=cwd)
+        record_kernels.subprocess,
+        "Popen",
+        lambda command, cwd: popen([sys.executable, "-c", CHILD, *command[4:]], cwd=cwd),
     )
     lines = run_all(tmp_path, tmp_path, ["a", "spoils", "b", "dies", "c"], float("inf"))
     assert {name: row["error"] for name, row in lines.items()} == {

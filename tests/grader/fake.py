@@ -34,7 +34,9 @@ class FakeDevice:
     spent: bool = False
     launches: list[tuple[Compiled, LaunchConfig]] = field(default_factory=list)
 
-    def run(self, compiled, config, arguments: Sequence[Argument], budget=CASE_BUDGET, *, want_writers=False) -> RunResult:
+    def run(
+        self, compiled, config, arguments: Sequence[Argument], budget=CASE_BUDGET, *, want_writers=False
+    ) -> RunResult:
         self.launches.append((compiled, config))
         values = {a.name: a.value.copy() if isinstance(a.value, np.ndarray) else a.value for a in arguments}
         for argument in arguments:
@@ -46,7 +48,15 @@ class FakeDevice:
         kept = {a.name: values[a.name] for a in arguments if a.direction in (Direction.OUT, Direction.INOUT)}
         kept |= {name: values[name] for name in changed}
         return LaunchResult(
-            self.status, kept, self.counters, {}, self.findings, config.grid.volume, config.grid.volume, 1, changed,
+            self.status,
+            kept,
+            self.counters,
+            {},
+            self.findings,
+            config.grid.volume,
+            config.grid.volume,
+            1,
+            changed,
             printed=self.printed,
         )
 

@@ -16,7 +16,9 @@ from simt.warp_trace import Step, WarpTrace
 
 def request(addresses, size=4, active=None, warp=0):
     mask = np.ones(32, bool) if active is None else np.asarray(active, bool)
-    return MemoryRequest(Scope.GLOBAL, Access.LOAD, 4, (0, 0, 0), warp, size, np.asarray(addresses, np.uint64), mask, "x")
+    return MemoryRequest(
+        Scope.GLOBAL, Access.LOAD, 4, (0, 0, 0), warp, size, np.asarray(addresses, np.uint64), mask, "x"
+    )
 
 
 def step(line, active, **more):

@@ -175,7 +175,7 @@ def test_kernel_of_ten_gigabytes_is_refused_in_numbers(capsys, kernel):
 def notebook(source, name="map_src"):
     body = "\n".join(f"    {line}" if line else "" for line in source.rstrip().split("\n"))
     return (
-        "import marimo\n\n__generated_with = \"0.25.2\"\napp = marimo.App()\n\n\n@app.cell\ndef _():\n"
+        'import marimo\n\n__generated_with = "0.25.2"\napp = marimo.App()\n\n\n@app.cell\ndef _():\n'
         f'    # exercise: selftest.map\n    {name} = r"""\n{body}\n    """\n'
         '    map_launch = {"grid": "ceil_div(n, 256)", "block": 256}\n'
         f"    return map_launch, {name}\n"

@@ -169,7 +169,11 @@ def test_baseline_is_estimated_once(monkeypatch, tmp_path):
 
 def test_known_time_of_a_baseline_takes_the_place_of_its_estimate(arms):
     x = np.ones(N, np.float32)
-    arguments = (Argument("x", Direction.IN, x), Argument("y", Direction.OUT, x), Argument("n", Direction.SCALAR, np.int32(N)))
+    arguments = (
+        Argument("x", Direction.IN, x),
+        Argument("y", Direction.OUT, x),
+        Argument("n", Direction.SCALAR, np.int32(N)),
+    )
     pair = TimingPair(arms["waiting"], arms["coalesced"], arguments, baseline_ns=5e5)
     timing = Simulator().time(pair, TimingPlan())
     assert timing.baseline_ns == 5e5 and timing.ratio == 5e5 / timing.student_ns

@@ -12,7 +12,11 @@ from grader.pipeline import cache_key, grade
 from tests.grader.fake import FakeDevice
 
 MAP = exercise("selftest.map")
-PLAIN = {"id": "autumn", "secret": "s", "cases": {"selftest.map": [{"name": "hidden 1", "sizes": {"n": 129}, "seed": 5}]}}
+PLAIN = {
+    "id": "autumn",
+    "secret": "s",
+    "cases": {"selftest.map": [{"name": "hidden 1", "sizes": {"n": 129}, "seed": 5}]},
+}
 
 
 def test_without_a_file_there_are_no_hidden_cases_but_the_exercises_own(monkeypatch):

@@ -113,7 +113,9 @@ def test_editor_that_saves_nothing_leaves_the_file_untouched(lesson, tmp_path):
 
 
 def test_editor_sees_plain_cuda(lesson, tmp_path):
-    edit_text(lesson, "map1d_src", tmp_path / "a.cu", editor(tmp_path, f"Path({str(tmp_path / 'seen')!r}).write_text(t)"))
+    edit_text(
+        lesson, "map1d_src", tmp_path / "a.cu", editor(tmp_path, f"Path({str(tmp_path / 'seen')!r}).write_text(t)")
+    )
     assert (tmp_path / "seen").read_text().startswith('extern "C" __global__')
 
 
@@ -132,7 +134,9 @@ def test_editor_that_fails_puts_nothing_back(lesson, tmp_path):
     assert read_lesson(lesson) == LESSON
 
 
-@pytest.mark.parametrize("cuda", ['printf("%d\\n", i);', "a = '\"';", 's = """;', "// back\\", "x\ty", "ends in \"", "// ü é"])
+@pytest.mark.parametrize(
+    "cuda", ['printf("%d\\n", i);', "a = '\"';", 's = """;', "// back\\", "x\ty", 'ends in "', "// ü é"]
+)
 def test_text_comes_back_from_its_literal(cuda):
     if cuda.endswith("\\"):
         cuda += "\n}"

@@ -171,7 +171,11 @@ def test_both_tools_stand_beside_ours(tools):
     found = profiled(row, answer, check_submission(answer), "sm_90")
     assert found.ours[0].startswith("memcheck.global") and {f.tool for f in found.findings} == set(ncu.CHECKS)
     said = "\n".join(lines(found))
-    assert "instructions" in said and "12,288" in said and "memcheck: Invalid __global__ read of size 4 bytes, line 4" in said
+    assert (
+        "instructions" in said
+        and "12,288" in said
+        and "memcheck: Invalid __global__ read of size 4 bytes, line 4" in said
+    )
     assert found.to_json()["case"] == found.case == "n=4096"
 
 

@@ -167,7 +167,9 @@ def test_an_estimate_needs_a_wider_margin_than_a_measurement(basis, ratio, state
 
 def test_a_launch_answer_judges_every_given_kernel():
     row = replace(MAP, answer=LaunchAnswer({"solve": GOOD}))
-    good = grade(submit(row, launch={"solve": {"grid": "ceil_div(n, 64)", "block": 64}}), row, FakeDevice(right), hidden=NO_SEEDS)
+    good = grade(
+        submit(row, launch={"solve": {"grid": "ceil_div(n, 64)", "block": 64}}), row, FakeDevice(right), hidden=NO_SEEDS
+    )
     assert good.verdict is Verdict.PASS and good.cases[0].name.startswith("solve: ")
     two = replace(row, answer=LaunchAnswer({"solve": GOOD, "other": GOOD.replace("solve", "other")}))
     launches = {name: {"grid": 1, "block": 64} for name in ("solve", "other")}

@@ -77,7 +77,9 @@ def test_frozen_score_stays_whatever_comes_later(file):
     assert file.freeze(missed.exercise_id).score == missed.score
 
 
-@pytest.mark.parametrize("damage", ["", "{", "[]", '{"schema": 9}', '{"schema": 1}', "\x00", '{"schema": 1, "answers": 3}'])
+@pytest.mark.parametrize(
+    "damage", ["", "{", "[]", '{"schema": 9}', '{"schema": 1}', "\x00", '{"schema": 1, "answers": 3}']
+)
 def test_damaged_file_is_kept_aside_and_named(file, damage):
     file.path.parent.mkdir(parents=True)
     file.path.write_text(damage)

@@ -96,13 +96,17 @@ def test_number_that_is_none_travels_by_name():
 def test_numpy_values_become_plain_ones():
     import numpy as np
 
-    case = CaseResult("a", {"n": np.int32(3)}, Verdict.WRONG_ANSWER, ({"got": np.float32(0.5), "index": (np.int64(2),)},))
+    case = CaseResult(
+        "a", {"n": np.int32(3)}, Verdict.WRONG_ANSWER, ({"got": np.float32(0.5), "index": (np.int64(2),)},)
+    )
     report = Report("x.y", "d", Verdict.WRONG_ANSWER, np.float64(0.0), 1.0, cases=(case,))
     data = json.loads(json.dumps(to_json(report)))
     assert data["cases"][0]["first_bad"] == [{"got": 0.5, "index": [2]}]
 
 
-@pytest.mark.parametrize("damage", [{"schema": 2}, {"schema": None}, {"verdict": "nice"}, {"cases": None}, {"score": True}])
+@pytest.mark.parametrize(
+    "damage", [{"schema": 2}, {"schema": None}, {"verdict": "nice"}, {"cases": None}, {"score": True}]
+)
 def test_damaged_report_is_refused_with_a_reason(damage):
     data = to_json(ALL["passed"][0]()) | damage
     with pytest.raises(ValueError):

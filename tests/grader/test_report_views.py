@@ -59,7 +59,8 @@ def test_card_is_balanced_and_loads_nothing(name):
 
 
 @pytest.mark.parametrize(
-    ("name", "status", "points"), [("passed", "pass", "3"), ("goal_missed", "goal_missed", "2"), ("faulty", "memory_fault", "0")]
+    ("name", "status", "points"),
+    [("passed", "pass", "3"), ("goal_missed", "goal_missed", "2"), ("faulty", "memory_fault", "0")],
 )
 def test_card_says_its_outcome_in_attributes(name, status, points):
     make, source = ALL[name]
@@ -74,7 +75,13 @@ def test_everything_from_outside_is_escaped():
     bad = {"output": HOSTILE, "index": HOSTILE, "got": HOSTILE, "want": HOSTILE, "thread": HOSTILE}
     report = faulty()
     report = replace(
-        report, exercise_id=HOSTILE, message=HOSTILE, printed=HOSTILE, device=HOSTILE, digest=HOSTILE, diagnostics=(finding,),
+        report,
+        exercise_id=HOSTILE,
+        message=HOSTILE,
+        printed=HOSTILE,
+        device=HOSTILE,
+        digest=HOSTILE,
+        diagnostics=(finding,),
         cases=(replace(report.cases[1], name=HOSTILE, first_bad=(bad,)),),
     )
     html = card(report, Context(HOSTILE, HOSTILE, (HOSTILE, 1), (HOSTILE,), (HOSTILE, HOSTILE)))

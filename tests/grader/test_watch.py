@@ -69,4 +69,7 @@ def test_file_that_vanishes_between_two_steps_of_a_save_is_no_error(tmp_path):
 def test_new_file_in_the_folder_is_noticed(tmp_path):
     paths = [tmp_path / "a"]
     paths[0].touch()
-    assert watched(paths, lambda: paths.append(tmp_path / "b"), write(tmp_path / "b", "1"), nothing, nothing) == [["a"], ["b"]]
+    assert watched(paths, lambda: paths.append(tmp_path / "b"), write(tmp_path / "b", "1"), nothing, nothing) == [
+        ["a"],
+        ["b"],
+    ]
