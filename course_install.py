@@ -140,7 +140,9 @@ def prepare(groups):
             stamp[group] = {"digest": wanted[group], "missing": missing}
             STAMP.write_text(json.dumps(stamp, indent=1))
         # Bytecode is made here, so that no command has to; a folder that can't be written does without.
-        subprocess.call([str(venv_python()), "-m", "compileall", "-qq", "simt", "grader"], cwd=str(ROOT), stdout=sys.stderr)
+        subprocess.call(
+            [str(venv_python()), "-m", "compileall", "-qq", "simt", "grader"], cwd=str(ROOT), stdout=sys.stderr
+        )
         if sys.platform == "darwin":
             say("There is no CUDA compiler for macOS: " + WITHOUT["simt"])
         say("Set up.")

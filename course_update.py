@@ -240,7 +240,9 @@ def settle():
         merged, problem = (new, "") if old == new else merge(lesson, waiting)
         if merged is None:
             beside = write_beside(lesson, new, "new")
-            say(f"Kept your {lesson.name}; the newer lesson is beside it as {beside.name}. They could not be merged: {problem}")
+            say(
+                f"Kept your {lesson.name}; the newer lesson is beside it as {beside.name}. They could not be merged: {problem}"
+            )
         elif merged != old:
             beside = write_beside(lesson, old, "old")
             write(lesson, merged)
