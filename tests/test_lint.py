@@ -21,6 +21,10 @@ def test_ruff_finds_nothing():
     run("ruff", "check", "--output-format", "concise")
 
 
+def test_ruff_would_format_nothing():
+    run("ruff", "format", "--check", "--output-format", "concise")
+
+
 def test_types_agree():
     run("mypy", "--no-error-summary")
 
