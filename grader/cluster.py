@@ -24,6 +24,7 @@ import itertools
 import logging
 import os
 import queue
+import shutil
 import sys
 import tempfile
 import threading
@@ -44,7 +45,8 @@ ROOT = Path(__file__).resolve().parents[1]
 CONNECT_SECONDS = 10
 WORKER_SECONDS = 120  # until the first worker is there; a queue may take longer, then start the command again
 LOOK_SECONDS = 5.0  # without a result, after which it is worth asking whether any worker is left
-AHEAD = 1000  # tasks that the scheduler holds at once: more than any class has processors
+AHEAD = 4  # tasks for each thread of a worker: Dask blames all that a lost worker holds, begun or not
+COUNT_SECONDS = 1.0  # between two looks at how many workers there are
 LOST_WORKERS = 3  # that a task may take with it
 SETTINGS: dict[str, Any] = {
     "queue": None, "jobs": 2, "cores": 1, "memory": "2GB", "walltime": "01:00:00", "gpus": 0, "interface": None,
@@ -102,9 +104,10 @@ def _connected(address: str) -> Iterator[DaskRunner]:
 class DaskRunner:
     """`Runner` on the workers of a Dask client."""
 
-    def __init__(self, client):
+    def __init__(self, client: Any):
         self._client = client
         self._offered: frozenset[str] | None = None
+        self._threads, self._counted = 0, -COUNT_SECONDS
 
     def outcomes(self, tasks: Sequence[Task]) -> Iterator[Outcome]:
         """One outcome for each task, as they are done; each future is let go at once, so that nothing is run again for it.
@@ -121,7 +124,7 @@ class DaskRunner:
         done: queue.SimpleQueue = queue.SimpleQueue()
 
         def submit(count: int) -> None:
-            for task in itertools.islice(todo, count):
+            for task in itertools.islice(todo, max(0, count)):
                 future = self._client.submit(
                     _do_here, task, key=f"grade-{run}-{task.key}", resources=resources, pure=False,
                     priority=int(len(tasks) == 1),  # a task by itself is a question that the run waits for
@@ -129,12 +132,19 @@ class DaskRunner:
                 waiting[future] = task
                 future.add_done_callback(done.put)
 
-        submit(AHEAD)
+        submit(self._room())
         while waiting:
             future = self._next(done)
             yield _outcome(future, waiting.pop(future))
             future.release()
-            submit(1)
+            submit(self._room() - len(waiting))
+
+    def _room(self) -> int:
+        """How many tasks may wait at the workers, at least one."""
+        if time.monotonic() - self._counted >= COUNT_SECONDS:
+            self._threads = sum(worker["nthreads"] for worker in self._workers().values())
+            self._counted = time.monotonic()
+        return max(1, AHEAD * self._threads)
 
     def _next(self, done: queue.SimpleQueue):
         """The next future that is done; nobody waits for one where no worker is left."""
@@ -240,10 +250,16 @@ def slurm_settings(path: Path) -> Mapping[str, Any]:
 
 @contextlib.contextmanager
 def _slurm(settings: Mapping[str, Any], workers: int | None) -> Iterator[str]:
-    """The address of a scheduler in this process whose workers are Slurm jobs."""
+    """The address of a scheduler in this process whose workers are Slurm jobs.
+
+    Raises:
+        ClusterProblem: Slurm is not here, or a setting is not for this machine.
+    """
     import dask
     from dask_jobqueue import SLURMCluster
 
+    if not shutil.which("sbatch"):
+        raise ClusterProblem("Slurm's command sbatch is not here; run this where you can submit jobs")
     jobs = workers or settings["jobs"]
     directives = [*settings["directives"], *([f"--gres=gpu:{settings['gpus']}"] if settings["gpus"] else [])]
     offered = f"GPU={settings['gpus']}" if settings["gpus"] else "CPU=1"
@@ -253,18 +269,19 @@ def _slurm(settings: Mapping[str, Any], workers: int | None) -> Iterator[str]:
     with tempfile.TemporaryDirectory(prefix="warpwise-slurm-") as scratch, dask.config.set({
         "distributed.comm.timeouts.connect": "3s", "distributed.scheduler.allowed-failures": LOST_WORKERS,
     }):  # fmt: skip
-        cluster = SLURMCluster(
-            queue=settings["queue"], cores=settings["cores"], processes=1, memory=settings["memory"],
-            walltime=settings["walltime"], interface=settings["interface"], python=settings["python"],
-            job_extra_directives=directives, job_script_prologue=prologue, log_directory=scratch, local_directory=scratch,
-            worker_extra_args=["--nthreads", "1", "--resources", offered],
-            scheduler_options={"dashboard": False, "dashboard_address": None},
-        )  # fmt: skip
+        try:
+            cluster = SLURMCluster(
+                queue=settings["queue"], cores=settings["cores"], processes=1, memory=settings["memory"],
+                walltime=settings["walltime"], interface=settings["interface"], python=settings["python"],
+                job_extra_directives=directives, job_script_prologue=prologue, log_directory=scratch, local_directory=scratch,
+                worker_extra_args=["--nthreads", "1", "--resources", offered],
+                scheduler_options={"dashboard": False, "dashboard_address": None},
+            )  # fmt: skip
+        except (OSError, RuntimeError, ValueError) as error:
+            raise ClusterProblem(f"no scheduler can be started for Slurm's jobs: {error}") from error
         try:
             # `scale` would leave a dead job dead.
             cluster.adapt(minimum_jobs=jobs, maximum_jobs=jobs, interval="1s")
             yield cluster.scheduler_address
-        except OSError as error:
-            raise ClusterProblem(f"Slurm cannot be reached: {error}") from error
         finally:
             cluster.close()

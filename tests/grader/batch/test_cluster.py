@@ -86,6 +86,16 @@ def test_a_mistake_in_the_slurm_settings_is_named(tmp_path, text, words):
         slurm_settings(path)
 
 
+def test_a_machine_without_slurm_or_such_a_network_is_named(tmp_path, monkeypatch):
+    settings = tmp_path / "slurm.toml"
+    settings.write_text('queue = "lab"\ninterface = "no-such-network"\n')
+    with pytest.raises(ClusterProblem, match="no-such-network"), opened_cluster(f"slurm:{settings}"):
+        pass
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ClusterProblem, match="sbatch"), opened_cluster(f"slurm:{settings}"):
+        pass
+
+
 def test_a_slurm_node_taken_down_costs_nobody_a_verdict(store, tmp_path):
     kinds = {f"s{number}": kind for number, kind in enumerate(KINDS[:6])}
     folder = make_class(tmp_path / "class", kinds)

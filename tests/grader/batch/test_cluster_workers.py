@@ -7,6 +7,7 @@ import time
 import pytest
 
 from grader import cluster
+from grader.batch.suspects import fair_outcomes
 from grader.batch.work import GradingStopped, Task
 from grader.cluster import ClusterProblem, opened_cluster
 from grader.model import Submission
@@ -104,6 +105,54 @@ def test_a_scheduler_that_goes_away_stops_the_run(workers, monkeypatch):
         running.close()
         with pytest.raises(GradingStopped, match="scheduler of the cluster"):
             list(outcomes)
+
+
+def test_a_worker_is_given_few_tasks_at_once(workers, monkeypatch):
+    monkeypatch.setattr(cluster, "do", where)
+    running = workers(cpu={"CPU": 2})  # two threads
+    with opened_cluster(running.scheduler_address) as runner:
+        submit, out, most = runner._client.submit, [], []
+
+        def counted(function, task, **settings):
+            out.append(task)
+            most.append(len(out))
+            return submit(function, task, **settings)
+
+        monkeypatch.setattr(runner._client, "submit", counted)
+        for outcome in runner.outcomes(tasks("simulator", 20)):
+            out.remove(outcome.task)
+    assert len(most) == 20 and not out and max(most) <= cluster.AHEAD * 2
+
+
+POISON = """
+import os
+from grader import cluster
+
+def do(task):
+    if task.label == "s0":
+        os._exit(1)
+    return ((task.key, {"passed": True}),)
+
+cluster.do = do
+"""
+
+
+def test_an_answer_that_ends_its_workers_is_told_from_those_that_waited_beside_it(tmp_path):
+    import dask
+    from distributed import LocalCluster
+
+    (tmp_path / "poison.py").write_text(POISON)
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 0}),  # all that a lost worker held is blamed at once
+        LocalCluster(
+            n_workers=1, threads_per_worker=1, dashboard_address=None, local_directory=str(tmp_path),
+            preload=[str(tmp_path / "poison.py")],
+        ) as running,
+        opened_cluster(running.scheduler_address) as runner,
+    ):  # fmt: skip
+        outcomes = {outcome.task.label: outcome for outcome in fair_outcomes(runner, tasks("simulator", 3))}
+    assert len(outcomes) == 3 and "ended in the middle" in outcomes["s0"].lost
+    assert outcomes["s1"].reports and outcomes["s2"].reports and not (outcomes["s1"].lost or outcomes["s2"].lost)
 
 
 def stuck_at_first(dask_worker):
