@@ -115,6 +115,31 @@ def test_a_kernel_that_was_stopped_while_it_was_timed_makes_the_gpu_suspect(stop
     assert graded(device).verdict is Verdict.PASS and gpu.probes == stopped and mark.read() == Mark()
 
 
+class Spinning(FakeGpu):
+    """Passes every case, and never ends once it is timed."""
+
+    timed = 0
+
+    def time(self, pair, plan):
+        assert not self.dirty
+        self.timed, self.dirty = self.timed + 1, True
+        raise DeviceLost("no result within 60 s", timed_out=True)
+
+
+def test_a_kernel_that_never_ends_once_it_is_timed_is_killed_in_two_processes_and_leaves_the_next_right(mark):
+    gpu = Spinning()
+    report = graded(Guarded(gpu, mark))
+    assert (report.verdict, report.score) == (Verdict.TIMEOUT, 0) and "the timed case" in report.diagnostics[0].message
+    assert (gpu.timed, gpu.probes) == (2, 1) and mark.read().suspect
+    assert graded(Guarded(FakeGpu(), mark)).verdict is Verdict.PASS and mark.read() == Mark()
+
+
+def test_a_gpu_that_goes_down_after_a_kill_in_a_timing_blames_nobody(mark):
+    gpu = Spinning(broken=[True] * MOST_FAILURES)
+    report = graded(Guarded(gpu, mark))
+    assert report.verdict is Verdict.PASS and "marked down" in report.timing.problem and gpu.timed == 1
+
+
 def test_a_worker_is_never_used_again_after_an_error(mark):
     gpu = FakeGpu(["illegal address"])
     graded(Guarded(gpu, mark))
