@@ -27,9 +27,15 @@ from simt.ptx.types import TYPES, Kind, PtxType
 __all__ = ["HANDLERS", "address_of"]
 
 _SPACES = {
-    "global": Scope.GLOBAL, "shared": Scope.SHARED, "shared::cta": Scope.SHARED, "shared::cluster": Scope.SHARED,
+    "global": Scope.GLOBAL,
+    "shared": Scope.SHARED,
+    "shared::cta": Scope.SHARED,
+    "shared::cluster": Scope.SHARED,
     "local": Scope.LOCAL,
-    "const": Scope.CONST, "param": Scope.CONST, "param::entry": Scope.CONST, "param::func": Scope.CONST,
+    "const": Scope.CONST,
+    "param": Scope.CONST,
+    "param::entry": Scope.CONST,
+    "param::func": Scope.CONST,
 }
 _ORDERED = frozenset(["volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"])
 _B64 = TYPES["b64"]
@@ -65,8 +71,13 @@ def _site(w: Writer, instruction: Instruction, access: Access, kind: PtxType, **
     index = w.plan.site(
         instruction,
         lambda: SiteInfo(
-            instruction, w.plan.line(instruction), int(_scope(instruction)), int(access), kind.n_bytes,
-            _count(instruction), **({"flags": _flags(w, instruction)} | more),
+            instruction,
+            w.plan.line(instruction),
+            int(_scope(instruction)),
+            int(access),
+            kind.n_bytes,
+            _count(instruction),
+            **({"flags": _flags(w, instruction)} | more),
         ),
     )
     return w.site_pointer(index)
@@ -110,7 +121,9 @@ def _load(w: Writer, instruction: Instruction) -> None:
     lanes = w.guarded_mask(guard)
     element = ir.IntType(8 * kind.n_bytes)
     out = w.buffer("out", 32 * 16 * max(1, len(items)))
-    alone = _scope(instruction) in (Scope.GLOBAL, Scope.SHARED, Scope.CONST) and "shared::cluster" not in instruction.mods
+    alone = (
+        _scope(instruction) in (Scope.GLOBAL, Scope.SHARED, Scope.CONST) and "shared::cluster" not in instruction.mods
+    )
     if alone and not isinstance(address.type, ir.VectorType):
         w.native("load_uniform", ir.VoidType(), w.warp, site, lanes, address, out)
         for number, item in enumerate(items):
@@ -187,7 +200,12 @@ def _store_async(w: Writer, instruction: Instruction) -> None:
 def _complete(w: Writer, instruction: Instruction, barrier: Operand, lanes: ir.Value, n_bytes: int) -> None:
     """Tells an mbarrier of the cluster that bytes came."""
     info = SiteInfo(
-        instruction, w.plan.call_line(instruction), int(Scope.SHARED), int(Access.ATOMIC), 8, flags=int(SiteFlag.CLUSTER)
+        instruction,
+        w.plan.call_line(instruction),
+        int(Scope.SHARED),
+        int(Access.ATOMIC),
+        8,
+        flags=int(SiteFlag.CLUSTER),
     )
     site = w.site_pointer(w.plan.site(instruction, lambda: info, part=2))
     amounts = w.buffer("sizes", 256)
@@ -208,7 +226,7 @@ def _atomic(w: Writer, instruction: Instruction) -> None:
     name = next((m for m in instruction.mods if m in ATOMIC_CODES), None)
     if name is None or kind.name not in ATOMIC_TYPES or _count(instruction) > 1:
         raise Unsupported(f"`{instruction.opcode}`", instruction)
-    used = returns and not isinstance(target, Sink)
+    used = returns and not isinstance(target, Sink) and id(instruction) not in w.plan.blind
     flags = _flags(w, instruction) | (int(SiteFlag.RETURNS) if used else 0)
     code = ATOMIC_CODES[name]
     site = _site(w, instruction, Access.ATOMIC, kind, flags=flags, atomic=code, atomic_type=ATOMIC_TYPES[kind.name])
@@ -268,4 +286,3 @@ HANDLERS = {
     "cvta": _convert_address,
     "isspacep": _is_space,
 }
-

@@ -18,12 +18,15 @@ from simt.ptx.liveness import Liveness, liveness
 from simt.ptx.reach import reachable
 from simt.ptx.syntax import Function, Instruction, Module, Special, Variable
 from simt.ptx.types import PtxType
+from simt.ptx.usedef import defs, uses
 
 __all__ = ["WHOLE_WARP", "Placed", "Plan", "SiteInfo", "make_plan"]
 
 MODULE_BASE = GLOBAL_BASE - (1 << 44)  # module variables lie below the buffers
 MODULE_GAP = 1 << 20
-WHOLE_WARP = frozenset(["ldmatrix", "stmatrix", "movmatrix", "mma", "wmma", "wgmma", "setmaxnreg"])  # all 32 lanes take part
+WHOLE_WARP = frozenset(
+    ["ldmatrix", "stmatrix", "movmatrix", "mma", "wmma", "wgmma", "setmaxnreg"]
+)  # all 32 lanes take part
 SYNCHRONISING = frozenset(["shfl", "vote", "match", "redux", "elect", *WHOLE_WARP])
 
 
@@ -84,8 +87,11 @@ class Plan:
     undefined_bytes: int = 0
     states: dict[str, int] = field(default_factory=dict)  # registers of wgmma: where their states lie, behind the masks
     seeds: frozenset[int] = frozenset()  # ids of loads that only guess what a compare-and-swap then verifies
+    blind: frozenset[int] = frozenset()  # ids of exchanges whose old value nobody looks at: they only write
     loop_cost: dict[int, int] = field(default_factory=dict)  # loop header -> instructions of one round
-    steps: dict[int, tuple[int, Instruction]] | None = None  # id of instruction -> its number, in a kernel that is followed
+    steps: dict[int, tuple[int, Instruction]] | None = (
+        None  # id of instruction -> its number, in a kernel that is followed
+    )
 
     @property
     def is_asynchronous(self) -> bool:
@@ -112,7 +118,13 @@ class Plan:
     @property
     def wants_workspace(self) -> bool:
         """Whether the kernel asks where the barrier of a cooperative grid lies."""
-        names = {o.name for block in self.cfg.blocks for i in block.instructions for o in i.operands if isinstance(o, Special)}
+        names = {
+            o.name
+            for block in self.cfg.blocks
+            for i in block.instructions
+            for o in i.operands
+            if isinstance(o, Special)
+        }
         return bool(names & {"%envreg1", "%envreg2"})
 
     @property
@@ -161,7 +173,9 @@ def _reads_by_proxy(instruction: Instruction) -> bool:
 
 def is_barrier(instruction: Instruction) -> bool:
     """Whether threads of the block wait here; those that only arrive go on."""
-    return instruction.name in ("bar", "barrier") and "warp" not in instruction.mods and "arrive" not in instruction.mods
+    return (
+        instruction.name in ("bar", "barrier") and "warp" not in instruction.mods and "arrive" not in instruction.mods
+    )
 
 
 def is_cluster_wait(instruction: Instruction) -> bool:
@@ -196,6 +210,7 @@ def make_plan(module: Module, kernel: str, block_dim: tuple[int, int, int], file
     plan = Plan(module, function, cfg, liveness(cfg), uniformity, block_dim, waiting, file_name=file_name)
     plan.shared, plan.static_shared_bytes, plan.dynamic_shared_offset = shared, static_shared_bytes, dynamic_offset
     plan.seeds = _seeds(cfg)
+    plan.blind = _blind(cfg)
     _place_registers(plan)
     _place_variables(plan)
     for loop in cfg.loops:
@@ -208,6 +223,16 @@ def _seeds(cfg: Cfg) -> frozenset[int]:
     instructions = [i for block in cfg.blocks for i in block.instructions]
     swapped = {i.operands[1] for i in instructions if i.name == "atom" and "cas" in i.mods}
     return frozenset(id(i) for i in instructions if i.name == "ld" and i.operands[1] in swapped)
+
+
+def _blind(cfg: Cfg) -> frozenset[int]:
+    """Exchanges into a register that no instruction reads; PTX has no `red.exch` for them."""
+    instructions = [i for block in cfg.blocks for i in block.instructions]
+    exchanges = [i for i in instructions if i.name == "atom" and "exch" in i.mods]
+    if not exchanges:
+        return frozenset()
+    read = {name for i in instructions for name in uses(i)}
+    return frozenset(id(i) for i in exchanges if read.isdisjoint(defs(i)))
 
 
 def slot_bytes(kind: PtxType, uniform: bool) -> int:
@@ -284,5 +309,3 @@ def symbol_address(plan: Plan, name: str) -> int | None:
     if name in plan.params:
         return PARAM_WINDOW + plan.params[name]
     return None
-
-

@@ -13,7 +13,7 @@ from simt.engine.proxies import note_written_lane
 from simt.engine.races import RACES, watch_lane
 from simt.engine.records import Ptr, b1, i32, i64, u8, u16, u32, u64, void
 from simt.engine.segments import is_distant, scope_of
-from simt.engine.state import ATOMIC_CODES, ATOMIC_TYPES, CheckBit, Scope, Site, Warp
+from simt.engine.state import ATOMIC_CODES, ATOMIC_TYPES, CheckBit, Scope, Site, SiteFlag, Warp
 from simt.engine.tracing import note_writers, trace_request
 
 __all__ = ["atomic"]
@@ -48,7 +48,8 @@ def atomic(
             memset(out + i32(lane) * size, 255, size)
             continue
         if shadowed:
-            lane_read(warp, site, u32(1) << lane, addresses[lane])
+            if site.atomic != EXCH or site.flags & SiteFlag.RETURNS:
+                lane_read(warp, site, u32(1) << lane, addresses[lane])
             lane_written(warp, site, addresses[lane])
         at = i32(lane) * size
         scope = scope_of(site, addresses[lane])
@@ -81,9 +82,7 @@ def differ(one: Ptr[u8], other: Ptr[u8], n_bytes: i32) -> i32:
 
 
 @native
-def update(
-    site: Ptr[Site], target: Ptr[u8], operand: Ptr[u8], compare: Ptr[u8], out: Ptr[u8], flush: i32
-) -> void:
+def update(site: Ptr[Site], target: Ptr[u8], operand: Ptr[u8], compare: Ptr[u8], out: Ptr[u8], flush: i32) -> void:
     """One lane's update."""
     if site.element_bytes == 4:
         value = cast(Ptr[u32], operand)[0]
