@@ -5,6 +5,11 @@ student's Python); two more mend what nbgrader makes of strange cells and of spe
 `grader.nbgrader_plugin` says what each does; docs/instructor.md walks through a course.
 """
 
+import warnings
+
+# nbgrader 0.9.6 makes SQLAlchemy warn three times for each student; nothing is wrong, and what is would not be seen.
+warnings.filterwarnings("ignore", "Object of type <Submitted", module=r"nbgrader\.api")
+
 c = get_config()  # noqa: F821 - nbgrader defines it
 
 c.CourseDirectory.course_id = "warpwise"
