@@ -116,11 +116,8 @@ def _value(node: ast.AST | None, names: Mapping[str, object], depth: int):
         case ast.Subscript(value=array, slice=index):
             return value(array)[value(index)]
         case ast.BinOp(left=left, op=op, right=right):
-            return (
-                _power(value(left), value(right))
-                if isinstance(op, ast.Pow)
-                else BINARY[type(op)](value(left), value(right))
-            )
+            operate: Callable = _power if isinstance(op, ast.Pow) else BINARY[type(op)]
+            return operate(value(left), value(right))
         case ast.UnaryOp(op=op, operand=operand):
             return UNARY[type(op)](value(operand))
         case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in COMPARE:

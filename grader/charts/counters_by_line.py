@@ -16,6 +16,21 @@ __all__ = ["counters_by_line"]
 _LINE_CHARACTERS = 72
 
 
+def _records(source: str, values: Mapping[int, float]) -> list[dict]:
+    """What is drawn for each line that is not blank; `values` by 1-based line."""
+    top = max(values.values(), default=0.0)
+    return [
+        {
+            "line": f"{number:>2}  {text[:_LINE_CHARACTERS]}",
+            "value": values.get(number, 0.0),
+            "label": f"{values[number]:,g}" if values.get(number) else "",
+            "most": bool(top) and values.get(number, 0.0) == top,
+        }
+        for number, text in enumerate(source.split("\n"), start=1)
+        if text.strip()
+    ]
+
+
 def counters_by_line(
     source: str,
     by_line: Mapping[int, Counters],
@@ -36,19 +51,8 @@ def counters_by_line(
 
     if not hasattr(Counters(), counter):
         raise ValueError(f"no counter is called {counter!r}; see `simt.counters.Counters`")
-    lines = source.split("\n")
     values = {line: float(getattr(counters, counter)) for line, counters in by_line.items()}
-    top = max(values.values(), default=0.0)
-    records = [
-        {
-            "line": f"{number:>2}  {text[:_LINE_CHARACTERS]}",
-            "value": values.get(number, 0.0),
-            "label": f"{values[number]:,g}" if values.get(number) else "",
-            "most": bool(top) and values.get(number, 0.0) == top,
-        }
-        for number, text in enumerate(lines, start=1)
-        if text.strip()
-    ]
+    records = _records(source, values)
     base = alt.Chart(rows(records)).encode(
         y=alt.Y(
             "line:N",

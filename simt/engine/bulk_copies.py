@@ -139,18 +139,9 @@ def load_into(
 
 @native
 def bulk_inside(
-    warp: Ptr[Warp],
-    read: Ptr[Site],
-    write: Ptr[Site],
-    bar: Ptr[Site],
-    mask: u32,
-    sources: Ptr[u64],
-    targets: Ptr[u64],
-    sizes: Ptr[u32],
-    barriers: Ptr[u64],
-    operation: i32,
-    kind: i32,
-) -> void:
+    warp: Ptr[Warp], read: Ptr[Site], write: Ptr[Site], bar: Ptr[Site], mask: u32, sources: Ptr[u64], targets: Ptr[u64],
+    sizes: Ptr[u32], barriers: Ptr[u64], operation: i32, kind: i32
+) -> void:  # fmt: skip
     """Every active lane copies inside the shared memory of the cluster, or reduces into it; its mbarrier there hears of it."""
     lanes = mask
     while lanes != 0:

@@ -92,6 +92,18 @@ def _argument_buffer(argument: Argument, base: int, in_place: bool) -> Buffer:
     )
 
 
+def _scalar(argument: Argument, plan: Plan, name: str) -> np.ndarray:
+    """The bytes of a scalar, as many as its parameter takes; (at most its width,) uint8."""
+    width = next(variable.n_bytes for variable in plan.function.params if variable.name == name)
+    return np.frombuffer(scalar_bytes(argument)[:width], np.uint8)
+
+
+def _workspace(base: int) -> Buffer:
+    """Where the blocks of a cooperative launch meet."""
+    flags = int(SegmentFlag.WRITABLE)
+    return Buffer("workspace of the grid", base, zeroed(WORKSPACE_BYTES), _words(WORKSPACE_BYTES, True), flags)
+
+
 def _variable_buffers(plan: Plan, constants: dict[str, bytes]) -> list[Buffer]:
     found = []
     for name, placed in plan.placed.items():
@@ -134,9 +146,8 @@ def bind(
             maps.append((argument.value, offset))
             continue
         if argument.direction is Direction.SCALAR:
-            raw = scalar_bytes(argument)
-            width = next(v.n_bytes for v in plan.function.params if v.name == name)
-            params[offset : offset + min(width, len(raw))] = np.frombuffer(raw[:width], np.uint8)
+            raw = _scalar(argument, plan, name)
+            params[offset : offset + raw.size] = raw
             continue
         buffer = _argument_buffer(argument, base, in_place)
         places[argument.name] = base
@@ -151,10 +162,7 @@ def bind(
         params[offset : offset + MAP_BYTES] = np.frombuffer(map_bytes(tensor_map, places[tensor_map.base]), np.uint8)
     buffers.append(Buffer("parameters", PARAM_WINDOW, params[: plan.param_bytes], _words(plan.param_bytes, True), 0))
     if workspace:
-        flags = int(SegmentFlag.WRITABLE)
-        buffers.append(
-            Buffer("workspace of the grid", base, zeroed(WORKSPACE_BYTES), _words(WORKSPACE_BYTES, True), flags)
-        )
+        buffers.append(_workspace(base))
     buffers.sort(key=lambda b: b.base)
     return Memory(buffers, params, _segments(buffers, want_writers, races), base if workspace else 0)
 

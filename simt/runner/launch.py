@@ -172,26 +172,12 @@ def run(
         threads = 1
     if checks & CheckBit.SYNCCHECK and plan.is_asynchronous:
         checks |= CheckBit.FLIGHTS | (CheckBit.PROXIES if plan.reads_by_proxy else 0)
-    memory = bind(
-        plan,
-        arguments,
-        want_writers=bool(checks & CheckBit.WRITERS),
-        races=bool(checks & CheckBit.RACE_GLOBAL),
-        constants=constants,
-        workspace=cooperative,
-    )
+    writers, races = (bool(checks & bit) for bit in (CheckBit.WRITERS, CheckBit.RACE_GLOBAL))
+    memory = bind(plan, arguments, want_writers=writers, races=races, constants=constants, workspace=cooperative)
     launch = launch_state(
-        kernel,
-        grid,
-        block,
-        shared_bytes,
-        memory,
-        checks=checks,
-        budget=budget,
-        trace=trace,
-        cluster=cluster,
+        kernel, grid, block, shared_bytes, memory, checks=checks, budget=budget, trace=trace, cluster=cluster,
         cooperative=cooperative,
-    )
+    )  # fmt: skip
     wanted = min(threads or available_cpus(), launch.record.last_block)
     if steps is not None:
         launch.set_steps(steps, PARTS)

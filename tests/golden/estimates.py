@@ -255,11 +255,8 @@ def _constants() -> str:
     ]
     for row in GPUS:
         rates = RATES[row.id]
-        l2 = (
-            f"{row.l2_bandwidth / 1e12:.1f}"
-            if row.l2_bandwidth
-            else f"{32 * row.sm_count * row.clock_hz / 1e12:.1f} (assumed)"
-        )
+        assumed = 32 * row.sm_count * row.clock_hz
+        l2 = f"{(row.l2_bandwidth or assumed) / 1e12:.1f}{'' if row.l2_bandwidth else ' (assumed)'}"
         lines.append(
             f"| {row.name} | {rates.l1:.0f}, {rates.l2:.0f}, {rates.dram:.0f} | {row.memory_bandwidth / 1e12:.2f} | {l2} "
             f"| {row.source} | {'calibrated' if rates.calibrated else 'uncalibrated'} |"
