@@ -43,9 +43,12 @@ def run(arguments: argparse.Namespace, out: Output) -> Status:
 def _replayed(store: SqlStore, grading: Grading, out: Output) -> bool:
     """True when the verdict came again."""
     from grader.batch.replay import ReplayProblem, replay
+    from grader.batch.work import GradingStopped
 
     try:
         again = replay(store, grading)
+    except GradingStopped as stopped:
+        raise Refusal(str(stopped), "mend that and run the same command again", Status.INTERNAL) from stopped
     except ReplayProblem as problem:
         raise Refusal(str(problem), problem.help, Status.NOT_SUPPORTED) from problem
     out.emit({

@@ -19,6 +19,7 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from nbgrader.utils import is_grade
 from traitlets import Unicode
 
+from grader.batch.work import GradingStopped
 from grader.class_file import Unmeasured
 from grader.exercises import exercise
 from grader.gradebook_points import Speed, held_to
@@ -85,7 +86,10 @@ class GradeAnswers(SpeedPolicy):
         """Exercise id → its report and the answer that it is about; all of one notebook by one worker of its own."""
         rows = [exercise(exercise_id) for exercise_id in dict.fromkeys(test.exercise_id for test in tests)]
         answers = read_notebook_bytes(nbformat.writes(nb).encode(), name, rows).answers
-        reports = judged(rows, answers, self.device, self.db)
+        try:
+            reports = judged(rows, answers, self.device, self.db)
+        except GradingStopped as stopped:
+            raise NotGraded(str(stopped)) from stopped
         return {row.id: (_certain(reports[row.id]), answers[row.id]) for row in rows}
 
     def output(self, test: GradedCell, report: Report, answer: Submission | Unreadable, earned: float) -> NotebookNode:
