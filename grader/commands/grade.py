@@ -213,7 +213,7 @@ def _line(row: Row, entry: Entry) -> dict[str, object]:
 
 
 def _say_failures(rows: list[Row], problems: list[dict[str, str]], out: Output) -> None:
-    lines = [f"{one['student']}{': ' + one['file'] if one['file'] else ''}: {one['problem']}" for one in problems]
+    lines = list(_problem_lines(problems))
     silent = {one["student"] for one in problems}
     lines += [
         f"{row.student}: {entry.exercise_id}: {entry.verdict}"
@@ -226,6 +226,16 @@ def _say_failures(rows: list[Row], problems: list[dict[str, str]], out: Output) 
         out.say(line)
     if len(lines) > MOST_SHOWN:
         out.say(f"… and {len(lines) - MOST_SHOWN} more; `--json` lists all")
+
+
+def _problem_lines(problems: list[dict[str, str]]) -> Iterator[str]:
+    """A line for each student and problem: who zips the whole course with the answer hides nobody else."""
+    files: dict[tuple[str, str], list[str]] = {}
+    for one in problems:
+        files.setdefault((one["student"], one["problem"]), []).append(one["file"])
+    for (student, problem), names in files.items():
+        more = f" and {len(names) - 1} more files" if len(names) > 1 else ""
+        yield ": ".join(part for part in (student, names[0] + more, problem) if part)
 
 
 def _say_strangers(strangers: list[str], out: Output) -> None:

@@ -66,6 +66,15 @@ def test_people_read_failures_by_name(folder, quick, capsys):
     assert said.out == "" and f"bob: {MAP}: memory_fault" in said.err and "2 students, 2 hand-ins" in said.err
 
 
+def test_whoever_hands_in_everything_hides_nobody_else(folder, quick, capsys):
+    for number in range(60):
+        write(folder / "ann" / f"module{number:02}.py", f"x = {number}\n")
+    main(["grade", str(folder), "--db", str(folder.parent / "class.db")])
+    said = capsys.readouterr().err
+    assert "ann: module00.py and 59 more files: " in said and "module01" not in said
+    assert f"bob: {MAP}: memory_fault" in said
+
+
 def test_a_second_run_grades_nothing(command, folder, quick):
     command("grade", folder)
     _, (*rows, last) = command("grade", folder)
