@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+from datetime import datetime
 from pathlib import Path
 
 import nbformat
@@ -163,3 +164,27 @@ def test_regrade_keeps_what_a_person_gave(course):
 
 def test_a_deleted_test_cell_came_back(course):
     assert find(course.read("autograded", "deleted-test"), CHECK).outputs
+
+
+QUESTION = "reflect-00-start-here-1"
+
+
+@pytest.fixture(scope="module")
+def late(course):
+    """What the gradebook holds of a right notebook that came too late and answers the question in text."""
+    path = course.folder / "submitted" / "reordered" / ASSIGNMENT / NOTEBOOK
+    notebook = nbformat.read(path, as_version=4)
+    find(notebook, QUESTION).source = "Because memory is far away."
+    nbformat.write(notebook, path)
+    with Gradebook(f"sqlite:///{course.folder}/gradebook.db") as gradebook:
+        gradebook.update_or_create_assignment(ASSIGNMENT, duedate=datetime(2026, 1, 1, 12))
+        course.nbgrader("autograde", "--student=reordered", "--force", "--LateSubmissionPlugin.penalty_method=zero")
+        yield gradebook.find_submission_notebook(ASSIGNMENT, ASSIGNMENT, "reordered")
+
+
+def test_a_late_penalty_of_nbgraders_is_kept(late):
+    assert (late.score, late.late_submission_penalty) == (2, 2)
+
+
+def test_a_question_in_text_waits_for_a_person(late):
+    assert [grade.name for grade in late.grades if grade.needs_manual_grade] == [QUESTION]
