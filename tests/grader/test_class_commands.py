@@ -346,6 +346,16 @@ def test_statistics_say_how_the_class_gets_on(command, folder, quick):
     assert (row["verdicts"], row["median_hand_ins"], row["median_hours_to_pass"]) == ({"pass": 2}, 1.5, 1.0)
 
 
+def test_statistics_for_people_fit_80_columns(folder, quick, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    url = str(folder.parent / "class.db")
+    main(["grade", str(folder), "--db", url])
+    capsys.readouterr()
+    assert main(["statistics", "--db", url]) == Status.PASSED
+    said = capsys.readouterr().err
+    assert MAP in said and "1 of 2 (50%)" in said and max(map(len, said.splitlines())) <= 80
+
+
 def test_similar_answers_are_listed_for_the_instructor(command, folder, quick):
     write(folder / "cy" / "selftest.py", notebook("right", "copied from ann"))
     command("grade", folder)
