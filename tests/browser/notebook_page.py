@@ -4,29 +4,27 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
-import time
 import urllib.request
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from grader.notebook.cells import marker_of
 from grader.release.marimo_form import parse
 from simt.nvrtc_cache import cache_folder
+from tests.ports import free_port
+from tests.processes import PATIENCE_SECONDS, wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 CHROMIUM = ("/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome")
-PATIENCE_MS = 120_000
+PATIENCE_MS = 1000 * PATIENCE_SECONDS
 
 
 @contextmanager
 def edit_server(notebook: Path, home: Path):
     """The address of `marimo edit` for one file; a fresh one per test, since a session keeps what it ran."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     options = ["--headless", "--no-token", "--host", "127.0.0.1", "--port", str(port), "--skip-update-check"]
     # Nobody's own marimo settings and nobody's progress; compiled kernels are shared with the other tests.
     own = {
@@ -56,16 +54,13 @@ def edit_server(notebook: Path, home: Path):
         log.close()
 
 
-def _wait_until_up(address, server, log, patience_s=90):
-    deadline = time.monotonic() + patience_s
-    while True:
-        try:
-            with urllib.request.urlopen(f"{address}/health", timeout=5):
-                return
-        except OSError:
-            alive = server.poll() is None and time.monotonic() < deadline
-            assert alive, f"marimo did not come up:\n{log.read_text()[-3000:]}"
-            time.sleep(0.2)
+def _wait_until_up(address, server, log):
+    def is_up():
+        assert server.poll() is None, f"marimo did not come up:\n{log.read_text()[-3000:]}"
+        with suppress(OSError), urllib.request.urlopen(f"{address}/health", timeout=PATIENCE_SECONDS):
+            return True
+
+    wait_until(is_up)
 
 
 class NotebookPage:
@@ -78,22 +73,15 @@ class NotebookPage:
         self.foreign: list[str] = []
         self.errors: list[str] = []
         page.set_default_timeout(PATIENCE_MS)
-        page.route("**/*", self._route)
+        # Listening only: a browser whose requests are held up for a decision keeps nothing that it has loaded.
+        page.context.on("request", lambda request: self._note(request.url))
         page.on("websocket", lambda socket: self._note(socket.url))
         page.on("pageerror", lambda error: self.errors.append(str(error)))
 
-    def _note(self, url: str) -> bool:
+    def _note(self, url: str) -> None:
         own = url.split("://", 1)[-1].startswith(self.address.split("://", 1)[-1])
         if not own and not url.startswith(("data:", "blob:", "about:")):
             self.foreign.append(url)
-        return own
-
-    def _route(self, route):
-        url = route.request.url
-        if self._note(url) or url.startswith(("data:", "blob:")):
-            route.continue_()
-        else:
-            route.abort()
 
     def open(self) -> NotebookPage:
         """Opens the notebook; its cells run on open, by the course's settings."""
@@ -111,6 +99,11 @@ class NotebookPage:
         card.first.wait_for(state="attached")
         return card.first
 
+    def wait_until_not_passed(self, exercise_id: str) -> None:
+        """Waits until the card of an exercise shows another verdict than a pass."""
+        section = f'section[data-exercise="{exercise_id}"]:not([data-status="pass"])'
+        self.page.locator(section).first.wait_for(state="attached")
+
     def answer_cell(self, exercise_id: str):
         """The cell that holds an exercise's answer, found by its place in the file."""
         return self.page.locator("[data-cell-name]").nth(self.markers.index(exercise_id))
@@ -123,8 +116,11 @@ class NotebookPage:
 
     def write_cell(self, editor, text: str) -> None:
         """Replaces a cell's whole text by typing it in, and runs it."""
+        from playwright.sync_api import expect
+
         editor.scroll_into_view_if_needed()
         editor.click()
+        expect(editor).to_be_focused(timeout=PATIENCE_MS)
         self.page.keyboard.press("Control+A")
         self.page.keyboard.insert_text(text)
         self.page.keyboard.press("Control+Enter")
@@ -133,19 +129,23 @@ class NotebookPage:
         """Saves like a student would."""
         self.page.keyboard.press("Control+S")
 
-    def wait_for_file(self, holds, patience_s: float = 30.0) -> str:
+    def wait_for_file(self, holds) -> str:
         """The notebook's text once `holds(text)`.
 
-        marimo empties the file and then writes it, so only a text that was read twice in a row is looked at.
+        marimo empties the file and then writes it, so `holds` may be asked about any beginning of a text, and must not
+        be true of half of one.
         """
-        deadline, before = time.monotonic() + patience_s, None
-        while True:
-            text = self.notebook.read_text(encoding="utf-8")
-            if text and text == before and holds(text):
-                return text
-            assert time.monotonic() < deadline, f"the file did not change as expected:\n{text[-2000:]}"
-            before = text
-            self.page.wait_for_timeout(100)
+
+        def text_that_holds():
+            self.page.wait_for_timeout(100)  # the page lives on meanwhile
+            text = self.notebook.read_text(encoding="utf-8", errors="replace")
+            return text if text and holds(text) else ""
+
+        try:
+            return wait_until(text_that_holds)
+        except AssertionError:
+            text = self.notebook.read_text(encoding="utf-8", errors="replace")
+            raise AssertionError(f"the file did not change as expected:\n{text[-2000:]}") from None
 
 
 def chromium_path() -> str:
