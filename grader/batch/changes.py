@@ -37,7 +37,7 @@ def _why(was: Entry | None, now: Entry) -> str:
     reasons = []
     if was.digest != now.digest and was.file:
         reasons.append("another answer was handed in")
-    elif not was.file:
+    elif now.file and not was.file:
         reasons.append("handed in now")
     if was.verdict != now.verdict:
         reasons.append(f"{was.verdict} became {now.verdict}")

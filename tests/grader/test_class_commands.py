@@ -254,12 +254,14 @@ def test_a_store_that_fails_in_the_middle_is_our_failure(command, folder, quick,
 
 
 def test_a_dry_run_explains_a_new_weight(command, folder, quick):
+    (folder / "dan").mkdir()
     command("grade", folder)
     write(folder / "class.toml", f'[[assignments]]\nname = "a"\nexercises = ["{MAP}"]\n[weights]\n"{MAP}" = 4\n')
     _, rows = command("grade", folder, "--dry-run")
     assert {row["student"]: row["why"] for row in rows} == {
         "ann": "worth 4 instead of 1",
         "bob": "worth 4 instead of 1",
+        "dan": "worth 4 instead of 1",
     }
 
 
