@@ -1,6 +1,7 @@
 """Holds the layers of docs/architecture.md: which module may import which, read from the source with ast."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -98,6 +99,13 @@ def test_module_has_a_layer(module):
 
 def test_every_name_in_a_layer_is_a_module():
     assert {entry for layer in LAYERS for entry in layer} == {member(module) for module in MODULES}
+
+
+def test_the_architecture_page_shows_these_layers():
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rows = page.partition("| layer | modules |")[2].partition("\n\n")[0].splitlines()[2:]
+    shown = [set(re.findall(r"\w+", row.split("|")[2])) - {"simt", "grader", "and", "itself"} for row in rows]
+    assert shown == [{name.rpartition(".")[2] for name in layer} - {"__init__", "__main__"} for layer in LAYERS]
 
 
 @pytest.mark.parametrize("module", MODULES)
