@@ -8,11 +8,12 @@ import shutil
 import socket
 import subprocess
 import tempfile
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-PATIENCE_SECONDS = 30
+from tests.processes import PATIENCE_SECONDS, wait_until
+
+TRIES = 3  # to start: another program may take a port that was free a moment ago
 NODES = ("node1", "node2")
 
 CONFIG = """ClusterName=lab
@@ -75,12 +76,12 @@ class Slurm:
             "munged", "-F", f"--socket={munge}/munge.socket", f"--key-file={key}", f"--pid-file={munge}/pid",
             f"--seed-file={munge}/seed", f"--log-file={munge}/log", "--force",
         )  # fmt: skip
-        wait(lambda: (munge / "munge.socket").exists())
+        self._wait(lambda: (munge / "munge.socket").exists())
         self._run("slurmctld", "-D", "-f", str(self.folder / "slurm.conf"))
-        wait(lambda: self._answers())
+        self._wait(self._answers)
         for node in NODES:
             self._node[node] = self._run("slurmd", "-D", "-f", str(self.folder / "slurm.conf"), "-N", node)
-        wait(lambda: self.control("sinfo", "-h", "-N", "-o", "%T").split() == ["idle"] * len(NODES))
+        self._wait(lambda: self.control("sinfo", "-h", "-N", "-o", "%T").split() == ["idle"] * len(NODES))
 
     def _config(self) -> str:
         host, ports = socket.gethostname(), free_ports(1 + len(NODES))
@@ -91,6 +92,17 @@ class Slurm:
             host=host, user="root" if os.getuid() == 0 else os.environ["USER"], controller_port=ports[0],
             folder=self.folder, nodes="\n".join(nodes), names=",".join(NODES),
         )  # fmt: skip
+
+    def _wait(self, is_ready: Callable[[], bool]) -> None:
+        """Returns as soon as `is_ready()`; fails when a daemon ended, as one does that finds its port taken."""
+
+        def looked() -> bool:
+            ended = [daemon.args[0] for daemon in self._daemons if daemon.poll() is not None]
+            if ended:
+                raise DaemonEnded(f"{ended[0]} ended while Slurm started")
+            return is_ready()
+
+        wait_until(looked)
 
     def _answers(self) -> bool:
         return subprocess.run(["sinfo", "-h"], capture_output=True, timeout=PATIENCE_SECONDS).returncode == 0
@@ -140,12 +152,8 @@ def free_ports(count: int) -> list[int]:
         return [one.getsockname()[1] for one in sockets]
 
 
-def wait(ready) -> None:
-    """Returns as soon as `ready()`; fails after `PATIENCE_SECONDS`."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not ready():
-        assert time.monotonic() < deadline, "Slurm did not come up"
-        time.sleep(0.05)
+class DaemonEnded(RuntimeError):
+    """One of Slurm's programs did not stay."""
 
 
 @contextlib.contextmanager
@@ -156,14 +164,31 @@ def slurm_cluster() -> Iterator[Slurm]:
     """
     before = os.environ.get("SLURM_CONF")
     with tempfile.TemporaryDirectory(prefix="slurm-") as name:
-        os.environ["SLURM_CONF"] = f"{name}/slurm.conf"
-        slurm = Slurm(Path(name))
+        slurm = None
         try:
-            slurm.start()
+            slurm = _started(Path(name))
             yield slurm
         finally:
-            slurm.stop()
+            if slurm:
+                slurm.stop()
             if before is None:
                 del os.environ["SLURM_CONF"]
             else:
                 os.environ["SLURM_CONF"] = before
+
+
+def _started(folder: Path) -> Slurm:
+    """A cluster that runs, in a folder of its own for each try; SLURM_CONF names its configuration."""
+    for left in reversed(range(TRIES)):
+        slurm = Slurm(folder / str(left))
+        slurm.folder.mkdir()
+        os.environ["SLURM_CONF"] = str(slurm.folder / "slurm.conf")
+        try:
+            slurm.start()
+        except BaseException as error:
+            slurm.stop()
+            if not (left and isinstance(error, DaemonEnded)):
+                raise
+        else:
+            return slurm
+    raise AssertionError("the last try raises")

@@ -12,8 +12,7 @@ from grader.batch.work import GradingStopped, Task
 from grader.cluster import ClusterProblem, opened_cluster
 from grader.model import Submission
 from tests.grader.batch.slurm import slurm_cluster
-
-PATIENCE_SECONDS = 60
+from tests.processes import PATIENCE_SECONDS
 
 
 def tasks(device, count):
@@ -28,6 +27,26 @@ def where(task):
                         "spell": (began, time.monotonic())}),)  # fmt: skip
 
 
+class Held:
+    """In place of a verdict: the first task at once, the others when a test lets them go."""
+
+    def __init__(self):
+        self.go = threading.Event()
+
+    def __call__(self, task):
+        if task.label != "s0":
+            self.go.wait(PATIENCE_SECONDS)
+        return where(task)
+
+
+@pytest.fixture
+def held(monkeypatch):
+    held = Held()
+    monkeypatch.setattr(cluster, "do", held)
+    yield held
+    held.go.set()
+
+
 def overlaps(spells):
     spells = sorted(spells)
     return any(later[0] < earlier[1] for earlier, later in zip(spells, spells[1:], strict=False))
@@ -35,7 +54,8 @@ def overlaps(spells):
 
 @pytest.fixture
 def workers():
-    """Workers of this process: (name → what it offers) → address of their scheduler; and the cluster itself."""
+    """Workers of this process: name → what it offers gives their cluster."""
+    import dask
     from distributed import Scheduler, SpecCluster, Worker
 
     clusters = []
@@ -49,20 +69,30 @@ def workers():
         return clusters[-1]
 
     yield start
-    for one in clusters:
-        one.close()
+    with dask.config.set(
+        {"distributed.comm.timeouts.connect": "1s"}
+    ):  # nobody waits for a scheduler that a test took away
+        for one in clusters:
+            one.close()
 
 
 def test_a_gpu_takes_one_task_at_a_time_and_the_simulator_stays_off_it(workers, monkeypatch):
-    monkeypatch.setattr(cluster, "do", where)
+    pairs = threading.Barrier(2)
+
+    def judged(task):
+        if task.device != "cuda":
+            pairs.wait(PATIENCE_SECONDS)  # breaks, and the task with it, unless two of them run at once, as they may
+        return where(task)
+
+    monkeypatch.setattr(cluster, "do", judged)
     running = workers(gpu={"GPU": 1}, cpu={"CPU": 2})
     places = {name: worker.worker_address for name, worker in running.workers.items()}
     with opened_cluster(running.scheduler_address) as runner:
         on_gpu, on_cpu = (list(runner.outcomes(tasks(device, 6))) for device in ("cuda", "simulator"))
+    assert not [outcome.lost for outcome in (*on_gpu, *on_cpu) if outcome.lost]
     assert {outcome.worker for outcome in on_gpu} == {places["gpu"]}
     assert {outcome.worker for outcome in on_cpu} == {places["cpu"]}
     assert not overlaps(report["spell"] for outcome in on_gpu for _, report in outcome.reports)
-    assert overlaps(report["spell"] for outcome in on_cpu for _, report in outcome.reports)  # as two of them may
 
 
 def test_no_gpu_is_said_before_anything_waits_for_one(workers, monkeypatch):
@@ -75,34 +105,25 @@ def test_no_gpu_is_said_before_anything_waits_for_one(workers, monkeypatch):
         list(runner.outcomes(tasks("cuda", 1)))
 
 
-def test_a_cluster_whose_workers_are_all_gone_is_given_up(workers, monkeypatch):
+def test_a_cluster_whose_workers_are_all_gone_is_given_up(workers, held, monkeypatch):
     running = workers(cpu={"CPU": 1})
-    hold = threading.Event()
-
-    def first_only(task):
-        if task.label != "s0":
-            hold.wait(PATIENCE_SECONDS)
-        return where(task)
-
-    monkeypatch.setattr(cluster, "do", first_only)
     monkeypatch.setattr(cluster, "LOOK_SECONDS", 0.1)
     with opened_cluster(running.scheduler_address) as runner:
         outcomes = runner.outcomes(tasks("simulator", 3))
         assert next(outcomes).reports
         monkeypatch.setattr(cluster, "WORKER_SECONDS", 0.3)
-        running.scale(0)
-        hold.set()
+        scheduler = running.scheduler
+        running.sync(scheduler.remove_worker, address=next(iter(scheduler.workers)), stimulus_id="test")
         with pytest.raises(GradingStopped, match="no worker"):
             list(outcomes)
 
 
-def test_a_scheduler_that_goes_away_stops_the_run(workers, monkeypatch):
-    monkeypatch.setattr(cluster, "do", where)
+def test_a_scheduler_that_goes_away_stops_the_run(workers, held):
     running = workers(cpu={"CPU": 1})
     with opened_cluster(running.scheduler_address) as runner:
         outcomes = runner.outcomes(tasks("simulator", 8))
         assert next(outcomes).reports
-        running.close()
+        running.sync(running.scheduler.close)
         with pytest.raises(GradingStopped, match="scheduler of the cluster"):
             list(outcomes)
 

@@ -1,12 +1,10 @@
 """The command itself, ended in the middle while real workers grade, ends where an unharmed run ends."""
 
 import contextlib
-import os
 import random
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -15,11 +13,11 @@ from grader.cli import main
 from grader.stores import StoreProblem, open_store
 from tests.grader.batch.classes import make_class
 from tests.grader.stores.postgres import postgres_server
+from tests.processes import PATIENCE_SECONDS, wait_until
 
 ROOT = Path(__file__).resolve().parents[3]
 KINDS = ("right", "no-guard", "wrong", "typo", "right", "wrong", "right", "no-guard", "right", "typo", "right", "wrong")
 FORMATS = ("csv", "canvas", "moodle", "gradescope", "parquet")
-PATIENCE_SECONDS = 120
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -46,28 +44,49 @@ def verdicts(db):
     return 0
 
 
-def started(folder, db):
-    command = [sys.executable, "-m", "grader", "grade", str(folder), "--db", str(db), "--workers", "2"]
-    return subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
+# The command, which ends itself: right before or after it keeps a verdict, once there are so many of them in the store.
+ENDS = """
+import os, signal, sys
+from grader.cli import main
+from grader.stores.sql_store import SqlStore
+
+count, when, how, *arguments = sys.argv[1:]
+record = SqlStore.record
+
+def end():
+    if how == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+    os.killpg(os.getpgrp(), signal.SIGINT)  # as a terminal does: to the command and to everything it started
+
+def recorded(store, gradings, *rest):
+    full = gradings and len(store.final_keys()) >= int(count)
+    if full and when == "before":
+        end()
+    record(store, gradings, *rest)
+    if full and when == "after":
+        end()
+
+SqlStore.record = recorded
+sys.exit(main(arguments))
+"""
 
 
-def until(process, db, count):
-    """Returns once `count` verdicts are stored, or when the process ended."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while process.poll() is None and verdicts(db) < count and time.monotonic() < deadline:
-        time.sleep(0.05)  # the command needs the processors more than whoever waits to end it
+def ended_itself(folder, db, count, when, how):
+    """(exit status, what it said, its process group) of a command with two processes that ends itself in the middle."""
+    command = ["grade", str(folder), "--db", str(db), "--workers", "2"]
+    process = subprocess.Popen(
+        [sys.executable, "-c", ENDS, str(count), when, how, *command],
+        cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
+    _, said = process.communicate(timeout=PATIENCE_SECONDS)
+    return process.returncode, said, process.pid
 
 
 def killed_again_and_again(folder, db, counts, draw):
-    """−9 for the command a moment after each count of verdicts; its own children are left to notice."""
+    """−9 for the command at each count of verdicts; its own children are left to notice."""
     for count in counts:
-        process = started(folder, db)
-        until(process, db, count)
-        time.sleep(draw.uniform(0, 0.3))
-        process.kill()
-        process.communicate(timeout=PATIENCE_SECONDS)
+        status, said, _ = ended_itself(folder, db, count, draw.choice(("before", "after")), "kill")
+        assert status == -signal.SIGKILL, said
 
 
 def check_resumed(tmp_path, db, kinds, counts):
@@ -111,16 +130,10 @@ def living(group):
 
 def test_ctrl_c_ends_everything_quietly_and_keeps_what_was_graded(tmp_path):
     folder, db = make_class(tmp_path / "class", [f"s{number}" for number in range(6)]), tmp_path / "class.db"
-    process = started(folder, db)
-    until(process, db, 1)
-    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the command and to everything it started
-    _, said = process.communicate(timeout=PATIENCE_SECONDS)
-    assert process.returncode == 130
+    status, said, group = ended_itself(folder, db, 1, "before", "interrupt")
+    assert status == 130
     assert said.splitlines() == [
         "what was graded is kept; run the same command again to go on", "stopped; nothing was lost",
     ]  # fmt: skip
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while living(process.pid):
-        assert time.monotonic() < deadline, living(process.pid)
-        time.sleep(0.05)
+    wait_until(lambda: not living(group))
     assert verdicts(db) >= 1

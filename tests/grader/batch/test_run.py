@@ -14,6 +14,7 @@ from grader.stores import open_store
 from tests.grader.batch.classes import WHEN, make_class, notebook, write
 from tests.grader.batch.fake_runner import FakeRunner
 from tests.grader.batch.grading import grade_folder, gradebook
+from tests.processes import PATIENCE_SECONDS
 
 ROOT = Path(__file__).resolve().parents[3]
 DAY = 86_400
@@ -207,12 +208,12 @@ def test_a_run_killed_at_ten_points_ends_in_the_same_bytes(tmp_path):
     command = [sys.executable, "-m", "tests.grader.batch.grading", str(folder), url]
     kills = 0
     while kills < 10:
-        done = subprocess.run([*command, str(draw.randrange(3, 45))], cwd=ROOT, timeout=60)
+        done = subprocess.run([*command, str(draw.randrange(3, 45))], cwd=ROOT, timeout=PATIENCE_SECONDS)
         assert done.returncode in (0, -signal.SIGKILL)
         kills += done.returncode != 0
         if done.returncode == 0:  # what was left to do took fewer statements: from the beginning
             Path(f"{tmp_path}/killed.db").unlink()
-    subprocess.run(command, cwd=ROOT, timeout=60, check=True)
+    subprocess.run(command, cwd=ROOT, timeout=PATIENCE_SECONDS, check=True)
     with open_store(url) as killed:
         assert {to: export(gradebook(killed, folder), to) for to in expected} == expected
         assert len(killed.results()) == len({(r.hand_in, r.exercise_id) for r in killed.results()})

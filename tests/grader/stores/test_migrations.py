@@ -16,6 +16,7 @@ from grader.stores import Grading, Mark, Result, StoreMissing, StoreProblem, hol
 from grader.stores.sql_engine import Access, open_engine, transaction
 from grader.stores.sql_schema import HEAD, STEPS, migrate
 from grader.stores.sql_tables import METADATA
+from tests.processes import PATIENCE_SECONDS
 
 ROOT = Path(__file__).resolve().parents[3]
 NOON = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
@@ -174,14 +175,14 @@ def test_several_that_make_a_store_at_once_make_one(bare_url):
     ]
     for process in processes:
         process.stdin.close()
-    assert [process.wait(60) for process in processes] == [0, 0, 0]
+    assert [process.wait(PATIENCE_SECONDS) for process in processes] == [0, 0, 0]
     with open_store(bare_url, make=False) as store:
         assert store.hand_ins() == []
 
 
 @pytest.mark.parametrize("statement", [3, 9, 15])
 def test_a_migration_killed_in_the_middle_leaves_nothing_behind(bare_url, statement):
-    done = subprocess.run([sys.executable, "-c", ENDS, bare_url, str(statement)], cwd=ROOT, timeout=60)
+    done = subprocess.run([sys.executable, "-c", ENDS, bare_url, str(statement)], cwd=ROOT, timeout=PATIENCE_SECONDS)
     assert done.returncode == -signal.SIGKILL
     assert not holds_class(bare_url)
     open_store(bare_url).close()
