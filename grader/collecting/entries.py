@@ -35,6 +35,7 @@ _LONG_AGO = datetime.fromtimestamp(0, UTC)  # of what tells no time: it never st
 _BROKEN = (
     zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, RuntimeError, OSError, EOFError, ValueError, OverflowError,
 )  # fmt: skip
+_TURNS = frozenset(["LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"])  # UAX 9: explicit formatting
 # What systems and tools leave beside somebody's work, and libraries; `._NAME` is what macOS knows of NAME elsewhere.
 _JUNK = {
     "__MACOSX", "__pycache__", "__marimo__", ".ipynb_checkpoints", ".git", ".DS_Store", "Thumbs.db", "desktop.ini",
@@ -98,12 +99,14 @@ def _inside(path: Path, root: Path) -> PurePosixPath:
 def readable_name(name: str) -> str:
     """A name as people see it: one spelling of letters with accents, and nothing that commands a terminal.
 
-    Bytes that are no text and control characters stand there as `\\xNN`.
+    Bytes that are no text, control characters and those that turn the direction of writing stand there as `\\xNN`.
     """
     text = unicodedata.normalize("NFC", os.fsencode(name).decode("utf-8", "backslashreplace"))
-    return "".join(
-        f"\\x{ord(one):02x}" if unicodedata.category(one) in ("Cc", "Cs", "Zl", "Zp") else one for one in text
-    )
+    return "".join(f"\\x{ord(one):02x}" if _commands(one) else one for one in text)
+
+
+def _commands(one: str) -> bool:
+    return unicodedata.category(one) in ("Cc", "Cs", "Zl", "Zp") or unicodedata.bidirectional(one) in _TURNS
 
 
 def _file(inside: PurePosixPath, path: Path, most_bytes: MostBytes) -> Iterator[Entry]:

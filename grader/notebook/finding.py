@@ -194,6 +194,8 @@ def _bindings(statement: ast.stmt, place: str) -> Iterator[Binding]:
                     yield Binding((alias.asname or alias.name).split(".")[0], place, node.lineno)
             case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
                 yield Binding(name, place, node.lineno)
+            case ast.MatchMapping(rest=str(name)):
+                yield Binding(name, place, node.lineno)
             case ast.Global(names=names) | ast.Nonlocal(names=names):
                 for name in names:
                     yield Binding(name, place, node.lineno)

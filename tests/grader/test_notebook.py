@@ -95,7 +95,8 @@ def test_a_second_definition_stops_only_its_own_exercise(tmp_path):
 @pytest.mark.parametrize(
     "again",
     ["map1d_src += 'x'", "for map1d_src in (1, 2): pass", "(map1d_src := 'x')", "del map1d_src", "import os as map1d_src",
-     "def map1d_src(): pass", "with open('x') as map1d_src: pass", "a, map1d_src = 1, 2", "global map1d_src"],
+     "def map1d_src(): pass", "with open('x') as map1d_src: pass", "a, map1d_src = 1, 2", "global map1d_src",
+     "match {}:\n    case {**map1d_src}: pass"],
 )  # fmt: skip
 def test_any_other_binding_counts_as_a_second_definition(tmp_path, again):
     found = read(tmp_path, HEADER + answer_cell() + cell(again))

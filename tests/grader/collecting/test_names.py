@@ -89,6 +89,7 @@ def test_a_canvas_zip_is_its_owners(tmp_path):
 @pytest.mark.parametrize(
     ("name", "shown"),
     [(b"\xff\xfe", "\\xff\\xfe"), (b"two\nlines", "two\\x0alines"), (b"\x1b[31mred", "\\x1b[31mred"),
+     ("\u202egnp".encode(), "\\x202egnp"),
      ("e\u0301".encode(), "é"), ("王小明".encode(), "王小明"), (b"n" * 250, "n" * 250), (b"%s {0}", "%s {0}")],
 )  # fmt: skip
 def test_every_name_is_text_that_can_be_kept_and_shown(tmp_path, name, shown):
