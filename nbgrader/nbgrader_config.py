@@ -44,6 +44,8 @@ c.Autograde.autograde_preprocessors = [
 ]
 # Feedback opens without a network.
 c.GenerateFeedback.exporter_class = "grader.nbgrader_plugin.FeedbackPage"
+# Names with commas stay one column, and nothing is exported while points for speed are open.
+c.ExportApp.plugin_class = "grader.nbgrader_plugin.GradesTable"
 # A test cell that a student deleted comes back, and counts.
 c.OverwriteCells.add_missing_cells = True
 # A verdict card is longer than a printed line; cut, it would be no HTML any more.

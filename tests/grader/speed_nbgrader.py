@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import shutil
 from pathlib import Path
 from unittest import mock
@@ -12,6 +13,7 @@ from nbgrader.api import Gradebook
 from nbgrader.apps import NbGraderAPI
 from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
+from traitlets.utils.importstring import import_item
 
 from grader.release.jupyter_edition import notebook_of
 from tests.grader.speed_class import CELL, EXERCISES, HEAD, SOLUTIONS, STUDENTS, text
@@ -83,6 +85,20 @@ class NbgraderCourse:
                     tuple(grades[cell].auto_score for cell in pair if cell in grades) for pair in cells
                 )
         return found
+
+    def export(self, **options) -> list[dict[str, str]] | None:
+        """`nbgrader export` by the plugin that the configuration names: its rows, None where it ends without a file."""
+        file = self._folder / "grades.csv"
+        file.unlink(missing_ok=True)
+        plugin = import_item(self._config.ExportApp.plugin_class)(to=str(file), **options)
+        with Gradebook(f"sqlite:///{self._folder}/gradebook.db") as gradebook:
+            gradebook.update_or_create_student("ann", last_name="Åse, Ann", first_name='=1+"王"')
+            try:
+                plugin.export(gradebook)
+            except SystemExit as ended:
+                assert ended.code == 1 and not file.exists()
+                return None
+        return list(csv.DictReader(file.read_text(encoding="utf-8").splitlines()))
 
 
 def _solved() -> str:

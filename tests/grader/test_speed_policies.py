@@ -314,7 +314,15 @@ def test_each_policy_has_its_number_in_nbgrader_s_gradebook(own, gpu):
     assert course.points("speed") == IN_NBGRADER["estimate"]
     course.grade("speed", "")  # as the class of the store says
     assert course.points("speed") == IN_NBGRADER["pending"]
+    assert course.export() is None and course.export(assignment=["speed"], student=["bob"]) is None
+    assert len(course.export(assignment=["waived"])) == 3  # nothing waits there
+    assert {row["score"] for row in course.export(assignment=["speed"], allow_pending=True)} == {"6.0", "3.0"}
     gpu(own.recorded())
     own.run("grade", "--device", "cuda")
     course.grade("speed", "", "cuda")
     assert course.points("speed") == {"ann": ((3, 1), (3, 2)), "bob": ((2, 0), (1, 0)), "cy": ((3, 1), (3, 2))}
+    rows = {row["student_id"]: row for row in course.export(assignment=["speed"])}
+    assert {student: (row["score"], row["max_score"]) for student, row in rows.items()} == {
+        "ann": ("9.0", "9.0"), "bob": ("3.0", "9.0"), "cy": ("9.0", "9.0"),
+    }  # fmt: skip
+    assert (rows["ann"]["last_name"], rows["ann"]["first_name"]) == ("Åse, Ann", '\'=1+"王"')
