@@ -52,12 +52,14 @@ class Forked:
         self.stderr: IO[bytes] | None
         self.stdin, self.stdout, self.stderr = files
         self._status = status
+        self._asking = threading.Lock()
 
     def poll(self) -> int | None:
         """The exit status as `Popen` gives it, None while the process runs."""
-        if self.returncode is None:
-            self.returncode = self._status(self.pid)
-        return self.returncode
+        with self._asking:  # a second thread that asks of a child that was collected would end its server
+            if self.returncode is None:
+                self.returncode = self._status(self.pid)
+            return self.returncode
 
     def kill(self) -> None:
         """Ends the process; `Child` ends its whole session."""

@@ -129,12 +129,12 @@ class SqlStore:
             return connection.execute(sa.select(sa.func.count()).select_from(tables.blob)).scalar_one()
 
     def copy_to(self, other: SqlStore) -> None:
-        """Puts every row into the empty store `other`."""
+        """Puts every row into the empty store `other`, some at a time: a class's notebooks may not fit into memory."""
+        some = {"yield_per": MOST_NAMES}
         with self._reading() as source, other._writing() as target:
             for table in tables.METADATA.sorted_tables:
-                rows = [dict(row) for row in source.execute(sa.select(table)).mappings()]
-                if rows:
-                    target.execute(sa.insert(table), rows)
+                for rows in source.execute(sa.select(table), execution_options=some).mappings().partitions():
+                    target.execute(sa.insert(table), [dict(row) for row in rows])
 
     # Readings
 

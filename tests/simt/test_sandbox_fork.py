@@ -8,14 +8,16 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from simt import sandbox_fork
 from simt.sandbox import ChildDied, Limits
-from simt.sandbox_fork import ForkServer, NoForkServer
-from tests.processes import ended
+from simt.sandbox_fork import Forked, ForkServer, NoForkServer
+from tests.processes import PATIENCE_SECONDS, ended
 from tests.simt.test_sandbox import FORK_SERVER, ROOT, USUAL, fields, tell
 
 
@@ -61,6 +63,25 @@ def test_a_fork_that_was_killed_is_reaped_and_leaves_no_process(server):
     assert child.kill() == -signal.SIGKILL
     assert not child.alive
     assert not Path(f"/proc/{pid}").exists()
+
+
+def test_two_threads_that_ask_how_a_fork_ended_ask_its_server_once():
+    asked, asking, go = [], threading.Event(), threading.Event()
+
+    def status(pid):
+        asked.append(pid)
+        asking.set()
+        assert go.wait(PATIENCE_SECONDS)
+        return 0
+
+    fork = Forked(1, status, (None, None, None))
+    with ThreadPoolExecutor(2) as threads:
+        first = threads.submit(fork.poll)
+        assert asking.wait(PATIENCE_SECONDS)
+        second = threads.submit(fork.poll)
+        go.set()
+        assert (first.result(), second.result()) == (0, 0)
+    assert asked == [1]
 
 
 def test_processor_time_counts_from_the_fork():

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from grader.collecting import HandIn, Student
-from grader.stores import Grading, Mark, Result, open_store
+from grader.stores import Grading, Mark, Result, open_store, sql_store
 
 NOON = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
 ANN = Student("ann", 'Åse, "Ann" 王', "1234")
@@ -126,9 +126,11 @@ def test_the_newest_class_file_counts(store):
     assert store.class_file() == ("b = 2", "/class")
 
 
-def test_a_copy_holds_everything(store, tmp_path):
+def test_a_copy_holds_everything(store, tmp_path, monkeypatch):
+    monkeypatch.setattr(sql_store, "MOST_NAMES", 2)  # rows at a time, fewer than there are
     (one,) = kept(store, WORK)
-    store.record([VERDICT], [Result(one.id, VERDICT.exercise_id, "k1")], "w", NOON)
+    for worker in "abc":
+        store.record([VERDICT], [Result(one.id, VERDICT.exercise_id, "k1")], worker, NOON)
     with open_store(f"sqlite:///{tmp_path}/copy.db") as copy:
         store.copy_to(copy)
         assert (copy.hand_ins(), copy.results(), copy.attempts()) == (
