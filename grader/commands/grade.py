@@ -276,7 +276,8 @@ def _dry_run(arguments: argparse.Namespace, collected: Collected, class_file, ou
         })  # fmt: skip
         if not out.json_lines:
             was = "nothing" if change.before is None else f"{change.before:g}"
-            out.say(f"{change.student}: {change.exercise_id}: {was} → {change.after:g}: {change.why}")
+            points = f"stays {was}" if change.before == change.after else f"{was} → {change.after:g}"
+            out.say(f"{change.student}: {change.exercise_id}: {points}: {change.why}")
     students = len({change.student for change in found})
-    out.say(f"{students} students would get another score; nothing was kept")
+    out.say(f"{students} students would get another score, or one out of another maximum; nothing was kept")
     return Status.INTERNAL if lost else Status.PASSED

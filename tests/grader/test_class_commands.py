@@ -265,6 +265,16 @@ def test_a_dry_run_explains_a_new_weight(command, folder, quick):
     }
 
 
+def test_people_read_what_a_dry_run_would_change(folder, quick, capsys):
+    words = ["grade", str(folder), "--db", str(folder.parent / "class.db")]
+    main(words)
+    write(folder / "class.toml", f'[[assignments]]\nname = "a"\nexercises = ["{MAP}"]\n[weights]\n"{MAP}" = 4\n')
+    capsys.readouterr()
+    assert main([*words, "--dry-run"]) == Status.PASSED
+    said = capsys.readouterr().err
+    assert f"ann: {MAP}: 1 → 4: worth 4 instead of 1" in said and f"bob: {MAP}: stays 0: worth 4 instead of 1" in said
+
+
 def test_marks_and_comments_by_hand_survive_a_regrade(command, folder, quick, tmp_path):
     command("grade", folder)
     assert command("mark", "bob", MAP, "--score", "0.75", "--author", "Prof")[0] == Status.PASSED
