@@ -5,7 +5,8 @@ the number in `Title (number)`, which class.toml may give too, else by its title
 new assignment, and one with the words of a total of its own, such as `Final Score`, is passed over. The row of points
 possible becomes the assignments' points.
 
-Source: `GradebookImporter` (`row_has_student_headers?`, `update_column_count`, `parse_assignments`, `process_pp`, `process_student`) in
+Source: `GradebookImporter` (`row_has_student_headers?`, `update_column_count`, `parse_assignments`, `process_pp`,
+`process_student`) in
 https://github.com/instructure/canvas-lms/blob/master/lib/gradebook_importer.rb; how a person imports it:
 https://community.instructure.com/en/kb/articles/660862-how-do-i-import-grades-in-the-gradebook
 """
