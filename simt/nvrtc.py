@@ -104,7 +104,7 @@ def compile_cuda(
         toolkit: another NVRTC than the installed 13.x, `find_toolkit(12)` for a GPU whose driver is older.
 
     Raises:
-        CompilerMissing: this machine has no NVRTC.
+        CompilerMissing: this machine has no NVRTC, or cannot start it.
         UnknownArch: `arch` has no row in `simt.arch`.
     """
     started = time.perf_counter()

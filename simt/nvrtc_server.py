@@ -18,7 +18,7 @@ from enum import Enum
 from functools import cache
 from pathlib import Path
 
-from simt.nvrtc_toolkit import Toolkit
+from simt.nvrtc_toolkit import CompilerMissing, Toolkit
 from simt.sandbox import Child, ChildDied, ChildTimeout, Limits, Message
 from simt.sandbox_fork import ForkServer, NoForkServer
 
@@ -128,7 +128,11 @@ def one_submission(limits: Limits) -> Iterator[None]:
 
 
 def compile_fresh(job: Job, toolkit: Toolkit, limits: Limits, readable: Sequence[Path] = ()) -> Reply | Stopped:
-    """Compiles in a process of its own, or of its submission's own; one of its own may also read `readable`."""
+    """Compiles in a process of its own, or of its submission's own; one of its own may also read `readable`.
+
+    Raises:
+        CompilerMissing: the process does not start.
+    """
     submission = getattr(_SHARED, "submission", None)
     if submission is not None and not readable:
         return submission.compile(job, toolkit)
@@ -169,14 +173,15 @@ class WarmServer:
         threading.Thread(target=self._prepare, args=(toolkit,), daemon=True, name="nvrtc-start").start()
 
     def _prepare(self, toolkit: Toolkit) -> None:
-        with self._lock, contextlib.suppress(ChildDied, ChildTimeout):
+        with self._lock, contextlib.suppress(CompilerMissing):
             self._ready(toolkit)
 
     def _ready(self, toolkit: Toolkit) -> Child:
         if self._jobs >= JOBS_PER_CHILD or toolkit != self._toolkit or (self._child and not self._child.alive):
             self.close()
         if self._child is None:
-            self._child, _ = _start(toolkit, self._limits, ())
+            with _starting():
+                self._child, _ = _start(toolkit, self._limits, ())
             self._toolkit, self._jobs = toolkit, 0
         self._jobs += 1
         return self._child
@@ -211,11 +216,23 @@ def _start(toolkit: Toolkit, limits: Limits, readable: Sequence[Path]) -> tuple[
 
 def _begin(toolkit: Toolkit, limits: Limits, readable: Sequence[Path]) -> Child:
     """A process for one submission, which has the compiler loaded when it begins; a started one where none can be forked."""
+    with _starting():
+        try:
+            child = _fork_server(toolkit).child(_fences(toolkit, limits, readable), limits)
+        except NoForkServer:
+            return _start(toolkit, limits, readable)[0]
+        return _greeted(child)[0]
+
+
+@contextlib.contextmanager
+def _starting() -> Iterator[None]:
+    """Raises CompilerMissing for a process that ends before it takes a text: that is no text's fault."""
     try:
-        child = _fork_server(toolkit).child(_fences(toolkit, limits, readable), limits)
-    except NoForkServer:
-        return _start(toolkit, limits, readable)[0]
-    return _greeted(child)[0]
+        yield
+    except (ChildDied, ChildTimeout) as error:
+        raise CompilerMissing(
+            f"the compiler's process does not start ({_why(error)}); is there memory for it, and is it installed whole?"
+        ) from None
 
 
 @cache
@@ -260,8 +277,13 @@ def _stopped(error: ChildDied | ChildTimeout) -> Stopped:
         return Stopped(Stop.TIME, str(error))
     if error.status == -getattr(signal, "SIGPROF", 0):
         return Stopped(Stop.TIME, "the limit of processor time was reached")
-    last_line = error.errors.rpartition("\n")[2]
-    return Stopped(Stop.CRASH, f"{error}: {last_line}" if last_line else str(error))
+    return Stopped(Stop.CRASH, _why(error))
+
+
+def _why(error: ChildDied | ChildTimeout) -> str:
+    """How the process ended, with the last line that it wrote."""
+    last_line = error.errors.rpartition("\n")[2] if isinstance(error, ChildDied) else ""
+    return f"{error}: {last_line}" if last_line else str(error)
 
 
 def _mebibytes(limits: Limits) -> int:

@@ -18,7 +18,7 @@ PRELUDE = Path(__file__).parent / "prelude"
 
 
 class CompilerMissing(RuntimeError):
-    """No NVRTC among the installed packages; the message says how to get it, and what works without it."""
+    """No NVRTC among the installed packages, or one that does not start; the message says what to do."""
 
 
 @dataclass(frozen=True, slots=True)

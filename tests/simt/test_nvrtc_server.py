@@ -2,11 +2,15 @@
 
 import os
 import signal
+import sys
 
-from simt import nvrtc_server
-from simt.nvrtc import compile_cuda
-from simt.nvrtc_server import one_submission
+import pytest
+
+from simt import nvrtc, nvrtc_server
+from simt.nvrtc import CompilerMissing, compile_cuda
+from simt.nvrtc_server import WarmServer, one_submission
 from simt.sandbox import Limits
+from simt.sandbox_fork import ForkServer
 
 TEXT = 'extern "C" __global__ void k(float* x) {{ x[threadIdx.x] = {0}.0f; }}'
 
@@ -44,3 +48,25 @@ def test_a_text_that_ends_the_process_costs_no_other():
         assert compiled(2).ok
         broken = compile_cuda("this is no CUDA", limits=Limits(), cache=None)
         assert not broken.ok and compiled(3).ok
+
+
+@pytest.fixture
+def unstartable(monkeypatch):
+    """Compile processes of a machine that has no memory left for them."""
+    command = [sys.executable, "-c", "raise SystemExit('MemoryError')"]
+    monkeypatch.setattr(nvrtc_server, "_command", lambda setup: command)
+    monkeypatch.setattr(nvrtc_server, "_fork_server", lambda toolkit: ForkServer(command, 10))
+    monkeypatch.setattr(nvrtc, "_WARM", WarmServer(Limits()))
+
+
+@pytest.mark.parametrize("limits", [None, Limits()], ids=["warm", "fresh"])
+def test_a_compiler_that_does_not_start_is_no_fault_of_a_text(unstartable, limits):
+    with pytest.raises(CompilerMissing, match="does not start .*MemoryError"):
+        compile_cuda(TEXT.format(1), limits=limits, cache=None)
+
+
+def test_a_compiler_that_does_not_start_in_the_background_is_heard_of_at_the_first_text(unstartable):
+    server = WarmServer(Limits())
+    server._prepare(nvrtc.find_toolkit())
+    with pytest.raises(CompilerMissing, match="does not start"):
+        server.compile(nvrtc_server.Job(b"", "k.cu", ()), nvrtc.find_toolkit())
