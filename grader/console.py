@@ -34,7 +34,7 @@ class Output:
         if self._people is None:
             from rich.console import Console
 
-            stream = sys.stderr or open(os.devnull, "w")  # noqa: SIM115 - no standard error: what was said is lost, no more
+            stream = sys.stderr or open(os.devnull, "w")  # without standard error what was said is lost, no more
             self._people = Console(file=stream, highlight=False, soft_wrap=not stream.isatty())
         return self._people
 

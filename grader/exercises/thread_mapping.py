@@ -273,7 +273,7 @@ GRIDSTRIDE = Exercise(
             "take all was measured on an H200",
             "Each round waits for memory once. Through how many rounds does thread 0 go, and how many would 512 threads need?",
         ),
-    ),  # fmt: skip
+    ),
     hints=(
         "512 threads, 5000 elements: after the first 512 are done, which element should thread 0 take next?",
         "All threads together advance by the size of the grid: `gridDim.x * blockDim.x`.",
@@ -326,7 +326,7 @@ WIDE_INDEX = Exercise(
             (2999, 2_000_003), (1, 1), (31, 7), (32, 5), (33, 7), (257, 100_003), (1021, 65_537), (2500, 999_983),
         )),
         Case("another size", {"n": 2803, "step": 1_500_007}, seed=7, hidden=True),
-    ),  # fmt: skip
+    ),
     tolerance={"y": Tolerance(why="values are copied, not computed")},
     hints=(
         "What is 2998 · 2,000,003, and what is the largest number that an `int` holds?",

@@ -84,7 +84,7 @@ STENCIL = Exercise(
             "a 32 × 8 tile holds 256 points and needs 80 more around it: 336 / 256 = 1.31 loads a point",
             "How many threads of the block read the same element of `plane` from global memory?",
         ),
-    ),  # fmt: skip
+    ),
     hints=(
         "Which points does the thread in the tile's left column need that no thread of its block owns?",
         "Make the tile two wider and two higher than the block. Threads at an edge load one point more; "
@@ -197,7 +197,7 @@ GEMM_TILED = Exercise(
             "Look at the inner loop: how many instructions does it take for each multiply-add, and can the compiler tell "
             "how often the loop runs?",
         ),
-    ),  # fmt: skip
+    ),
     hints=(
         "A block computes 16 × 16 elements of C. Which rows of A and which columns of B does it need, and how often "
         "does it need each element?",
@@ -283,7 +283,7 @@ WHEN_NOT = Exercise(
             "threads that share nothing need not wait for one another",
             "Whom does a thread wait for at the barrier, and why?",
         ),
-    ),  # fmt: skip
+    ),
     hints=(
         "How many threads read one element of the tile?",
         "Each thread reads back just what it wrote. Then a register will do, and nobody has to wait.",

@@ -9,6 +9,7 @@ TILE_X, TILE_Y = 32, 8  # tile of the stencil and of when_not, one thread an ele
 
 
 def stencil_inputs(sizes, rng):
+    """A plane of (height, width) float32."""
     plane = rng.uniform(-1.0, 1.0, (sizes["height"], sizes["width"])).astype(np.float32)
     return {"plane": plane, "width": np.int32(sizes["width"]), "height": np.int32(sizes["height"])}
 
@@ -26,6 +27,7 @@ def blurred(plane, outside=0.0, cut_at_tiles=False):
 
 
 def gemm_inputs(sizes, rng):
+    """A of (m, k) and B of (k, n), both float32."""
     m, n, k = sizes["m"], sizes["n"], sizes["k"]
     return {
         "A": rng.uniform(-1.0, 1.0, (m, k)).astype(np.float32),
@@ -35,6 +37,7 @@ def gemm_inputs(sizes, rng):
 
 
 def product(A, B):
+    """C = A · B in double precision."""
     return {"C": A.astype(np.float64) @ B.astype(np.float64)}
 
 
@@ -61,6 +64,7 @@ def row_for_column(A, B):
 
 
 def columns_inputs(sizes, rng):
+    """A plane of (height, width) and a weight for each column, both float32."""
     width, height = sizes["width"], sizes["height"]
     return {
         "plane": rng.uniform(-1.0, 1.0, (height, width)).astype(np.float32),
@@ -70,10 +74,12 @@ def columns_inputs(sizes, rng):
 
 
 def weighted(plane, weight):
+    """Each element times the weight of its column."""
     return {"out": plane.astype(np.float64) * weight.astype(np.float64)}
 
 
 def weighted_by_row(plane, weight):
+    """Each element times the weight at its row's number; NaN in rows that have none."""
     height, width = plane.shape
     by_row = np.full(height, np.nan)
     by_row[: min(height, width)] = weight[: min(height, width)]

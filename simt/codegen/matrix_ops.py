@@ -45,6 +45,7 @@ def check_lanes(w: Writer, instruction: Instruction, lanes: ir.Value) -> None:
 
 
 def items_of(operand: Operand) -> list[Operand]:
+    """The operands that a vector holds, or the one that is given."""
     return list(operand.items) if isinstance(operand, Vector) else [operand]
 
 
@@ -57,6 +58,7 @@ def _transposed(w: Writer, words: ir.Value) -> ir.Value:
 
 
 def matrix_scope(instruction: Instruction) -> Scope:
+    """The state space that an instruction on matrices names, generic where it names none."""
     if "global" in instruction.mods:
         return Scope.GLOBAL
     return Scope.SHARED if {"shared", "shared::cta"} & set(instruction.mods) else Scope.GENERIC

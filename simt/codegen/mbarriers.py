@@ -32,6 +32,7 @@ def spilled(w: Writer, value: ir.Value, name: str) -> ir.Value:
 
 
 def addresses(w: Writer, operand: Operand, instruction: Instruction, name: str) -> ir.Value:
+    """The lanes' addresses in an operand, spilled to (32,) i64 in memory under `name`."""
     if not isinstance(operand, Address):
         raise Unsupported(f"`{instruction.opcode}` without an address", instruction)
     return spilled(w, address_of(w, operand, instruction), name)

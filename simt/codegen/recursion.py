@@ -73,6 +73,7 @@ def _called(function: Function) -> set[str]:
 
 
 def entry_label(name: str) -> str:
+    """The label at which a function that calls itself begins."""
     return f"$enter${name}"
 
 

@@ -233,6 +233,7 @@ def stands_still(block: Ptr[Block], rounds: i32) -> b1:
 
 @native
 def report_spin(block: Ptr[Block]) -> void:
+    """Records the first warp whose loop waits for what nobody is left to change."""
     for index in range(block.n_warps):
         warp = warp_of(block, i32(index))
         if warp.status == WarpStatus.READY:

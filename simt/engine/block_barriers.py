@@ -102,6 +102,7 @@ def report_incomplete(block: Ptr[Block], barrier: Ptr[Barrier], live: i32) -> vo
 
 @native
 def report_deadlock(block: Ptr[Block]) -> void:
+    """Records the first warp that waits at a barrier which the others never reach."""
     for index in range(block.n_warps):
         warp = warp_of(block, i32(index))
         if warp.status == WarpStatus.AT_BARRIER and warp.barrier != CLUSTER_BARRIER:

@@ -50,6 +50,7 @@ class Why(enum.IntEnum):
 
 @native
 def flight_at(warp: Ptr[Warp], number: u32) -> Ptr[Flight]:
+    """Where the copy with this number is kept; the oldest one's place is used again."""
     return warp.flights + (number & (FLIGHTS - 1))
 
 

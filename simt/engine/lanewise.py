@@ -85,6 +85,7 @@ def outside(site: Ptr[Site], scope: i32, address: u64) -> i32:
 
 @native
 def load_lanes(warp: Ptr[Warp], site: Ptr[Site], mask: u32, addresses: Ptr[u64], out: Ptr[u8]) -> void:
+    """Loads lane by lane, each from its own segment; a lane that may not read gets the value of a refused load."""
     lanes = mask
     while lanes != 0:
         lane = trailing_zeros(lanes)
@@ -117,6 +118,7 @@ def lane_written(warp: Ptr[Warp], site: Ptr[Site], address: u64) -> void:
 
 @native
 def store_lanes(warp: Ptr[Warp], site: Ptr[Site], mask: u32, addresses: Ptr[u64], data: Ptr[u8]) -> void:
+    """Stores lane by lane, each into its own segment; a lane that may not write is left out."""
     lanes = mask
     while lanes != 0:
         lane = trailing_zeros(lanes)

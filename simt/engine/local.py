@@ -26,6 +26,7 @@ def is_one_offset(warp: Ptr[Warp], site: Ptr[Site], address: u64) -> b1:
 
 @native
 def load_one_offset(warp: Ptr[Warp], site: Ptr[Site], mask: u32, address: u64, out: Ptr[u8]) -> void:
+    """Loads from the same offset of every lane's local memory."""
     offset = window_offset(site, Scope.LOCAL, address)
     size = site.element_bytes
     n = site.n_elements
@@ -44,6 +45,7 @@ def load_one_offset(warp: Ptr[Warp], site: Ptr[Site], mask: u32, address: u64, o
 
 @native
 def store_one_offset(warp: Ptr[Warp], site: Ptr[Site], mask: u32, address: u64, data: Ptr[u8]) -> void:
+    """Stores at the same offset of every lane's local memory."""
     offset = window_offset(site, Scope.LOCAL, address)
     size = site.element_bytes
     n = site.n_elements

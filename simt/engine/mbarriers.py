@@ -93,6 +93,7 @@ def end_phase(warp: Ptr[Warp], barrier: Ptr[MBarrier]) -> void:
 
 @native
 def arrive_at(warp: Ptr[Warp], site: Ptr[Site], barrier: Ptr[MBarrier], lane: u32, count: u32) -> void:
+    """Counts arrivals of one lane, which may end the phase; more than are expected are a misuse."""
     if barrier.pending < count:
         misused(warp, site, barrier, lane, Misuse.TOO_MANY)
         barrier.pending = count
@@ -111,6 +112,7 @@ def announce_bytes(warp: Ptr[Warp], site: Ptr[Site], barrier: Ptr[MBarrier], lan
 
 @native
 def complete_bytes(warp: Ptr[Warp], barrier: Ptr[MBarrier], n_bytes: i64) -> void:
+    """Counts bytes that a copy brought, which may end the phase."""
     barrier.missing -= n_bytes
     barrier.came += n_bytes
     end_phase(warp, barrier)

@@ -18,6 +18,7 @@ POINTER_BYTES = 32
 
 
 def is_matrix(view: LaunchView, site: int) -> bool:
+    """Whether the instruction of a site works on matrices."""
     return view.sites[site].opcode.partition(".")[0] in _NAMES
 
 

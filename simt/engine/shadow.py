@@ -91,6 +91,7 @@ def row_words(site: Ptr[Site]) -> i32:
 @inlined
 @native
 def row_ready(words: Ptr[u8], n_words: i32) -> b1:
+    """Whether all four bytes of each of `n_words` words, a multiple of 8, were written."""
     eight = local(u64, 1)
     together: u64 = u64(15) * EIGHT
     for at in range(0, n_words, 8):
@@ -101,6 +102,7 @@ def row_ready(words: Ptr[u8], n_words: i32) -> b1:
 
 @native
 def row_mark(words: Ptr[u8], n_words: i32, bits: u64) -> void:
+    """Sets `bits` for each of `n_words` words, a multiple of 8; writes only where one is missing."""
     eight = local(u64, 1)
     for at in range(0, n_words, 8):
         memcpy(eight, words + at, 8)
@@ -177,6 +179,7 @@ def read_lanes(warp: Ptr[Warp], site: Ptr[Site], mask: u32, scope: i32, address:
 @rare
 @native
 def report_unset(warp: Ptr[Warp], site: Ptr[Site], lanes: u32, scope: i32, address: u64) -> void:
+    """Records that `lanes` read what nobody wrote."""
     check: i32 = INIT_GLOBAL
     if scope == Scope.SHARED:
         check = INIT_SHARED

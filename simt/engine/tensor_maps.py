@@ -75,6 +75,7 @@ def count_along(tile: Ptr[TileMap], dimension: i32) -> i64:
 
 @native
 def tile_rows(tile: Ptr[TileMap]) -> i64:
+    """Rows of a tile: the product of its box's extents but for the innermost."""
     rows: i64 = 1
     for dimension in range(1, i32(tile.rank)):
         rows *= count_along(tile, i32(dimension))

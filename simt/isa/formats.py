@@ -29,10 +29,12 @@ _NAN = CANONICAL[16]
 
 
 def is_pair(type_: PtxType) -> bool:
+    """Whether a type packs two values into 32 bits."""
     return type_.name.endswith("x2")
 
 
 def is_bf16(type_: PtxType) -> bool:
+    """Whether a type is bf16, alone or packed."""
     return type_.name.startswith("bf16")
 
 
@@ -47,10 +49,12 @@ def join(low: np.ndarray, high: np.ndarray) -> np.ndarray:
 
 
 def emit_split(e, a):
+    """LLVM of `split`: (low, high) halves of each lane's pair."""
     return e.halves(a)
 
 
 def emit_join(e, low, high):
+    """LLVM of `join`."""
     return e.joined(low, high)
 
 

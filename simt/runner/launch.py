@@ -215,7 +215,7 @@ def _run_all(states: list[ThreadState], drive: Callable[[ThreadState], None]) ->
     def guarded(state: ThreadState) -> None:
         try:
             drive(state)
-        except BaseException as error:  # noqa: BLE001 - handed to the caller's thread below
+        except BaseException as error:  # handed to the caller's thread below
             failures.append(error)
 
     workers = [threading.Thread(target=guarded, args=(state,), daemon=True) for state in states[1:]]

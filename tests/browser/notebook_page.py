@@ -31,7 +31,7 @@ def edit_server(notebook: Path, home: Path):
         "HOME": str(home), "XDG_CONFIG_HOME": str(home / "config"), "WARPWISE_PROGRESS": str(home / "progress.json"),
         "WARPWISE_CACHE": str(cache_folder()),
     }  # fmt: skip
-    log = open(home / "server.log", "w", encoding="utf-8")  # noqa: SIM115
+    log = open(home / "server.log", "w", encoding="utf-8")
     server = subprocess.Popen(
         [sys.executable, "-m", "marimo", "edit", str(notebook), *options],
         cwd=notebook.parent,

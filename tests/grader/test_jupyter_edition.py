@@ -163,7 +163,7 @@ def test_setup_cell_says_what_to_do_where_the_course_is_not(tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(SystemExit, match="warpwise.zip"):
-        exec(FIND_COURSE, {})  # noqa: S102 - our own text
+        exec(FIND_COURSE, {})
 
 
 @pytest.mark.parametrize(
@@ -183,6 +183,6 @@ def test_setup_cell_installs_what_the_driver_takes(tmp_path, monkeypatch, driver
     started = []
     monkeypatch.setattr(subprocess, "run", lambda words, check: started.append(words))
     (tmp_path / "warpwise.zip").touch()
-    exec(FIND_COURSE, {})  # noqa: S102 - our own text
+    exec(FIND_COURSE, {})
     assert [words[1:4] for words in started] == [["-m", "zipfile", "-e"], ["-m", "pip", "install"]]
     assert started[1][-1] == f"./warpwise[simt,learn,jupyter{group}]"

@@ -49,5 +49,5 @@ def report(answer):
             message=kind,
             versions=versions(),
             when=datetime.now(UTC),
-        )  # fmt: skip
+        )
     )
