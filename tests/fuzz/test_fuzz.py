@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 N_CASES = 300
 
 
-@pytest.mark.timeout(280)
+@pytest.mark.timeout(900)
 def test_hostile_texts_end_in_an_answer():
     outcome = fuzz(seed=11, first=0, count=N_CASES)
     assert not outcome.failures, "\n".join(f"case {row.index}: {row.what}" for row in outcome.failures)
