@@ -26,6 +26,8 @@ __all__ = ["Job", "Reply", "Stop", "Stopped", "WarmServer", "compile_fresh", "co
 
 CHILD = Path(__file__).with_name("nvrtc_child.py")
 START_SECONDS = 60.0  # a cold disk under load; a warm one starts in a tenth of a second
+TRIES = 3  # of a submission's text whose process is killed from outside
+KILLED = -getattr(signal, "SIGKILL", 9)
 JOBS_PER_CHILD = 500  # 240 jobs made it 0.2 MiB larger; a hostile text may do worse
 
 
@@ -96,15 +98,21 @@ class _Submission:
         self._toolkit: Toolkit | None = None
 
     def compile(self, job: Job, toolkit: Toolkit) -> Reply | Stopped:
-        """The answer to `job`."""
-        try:
-            if self._child is None or not self._child.alive or toolkit != self._toolkit:
-                self.close()
-                self._child = _begin(toolkit, self._limits, ())
-                self._toolkit = toolkit
-            return _ask(self._child, job)
-        except (ChildDied, ChildTimeout) as error:
-            return _stopped(error)
+        """The answer to `job`, asked again where the process was killed: no limit of ours does that, a short memory may."""
+        for left in reversed(range(TRIES)):
+            try:
+                return _ask(self._ready(toolkit), job)
+            except (ChildDied, ChildTimeout) as error:
+                stopped = _stopped(error)
+                if not (left and isinstance(error, ChildDied) and error.status == KILLED):
+                    break
+        return stopped
+
+    def _ready(self, toolkit: Toolkit) -> Child:
+        if self._child is None or not self._child.alive or toolkit != self._toolkit:
+            self.close()
+            self._child, self._toolkit = _begin(toolkit, self._limits, ()), toolkit
+        return self._child
 
     def close(self) -> None:
         """Ends the process."""

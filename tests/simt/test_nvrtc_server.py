@@ -50,6 +50,23 @@ def test_a_text_that_ends_the_process_costs_no_other():
         assert not broken.ok and compiled(3).ok
 
 
+@pytest.mark.parametrize("kills", [1, 9])
+def test_a_process_that_somebody_kills_is_replaced_some_times(monkeypatch, kills):
+    ask, asked = nvrtc_server._ask, []
+
+    def killed(child, job):
+        asked.append(job)
+        if len(asked) <= kills:
+            os.kill(child._process.pid, signal.SIGKILL)
+            child._process.wait()
+        return ask(child, job)
+
+    monkeypatch.setattr(nvrtc_server, "_ask", killed)
+    with one_submission(Limits()):
+        build = compiled(1)
+    assert (build.ok, len(asked)) == ((True, 2) if kills == 1 else (False, nvrtc_server.TRIES))
+
+
 @pytest.fixture
 def unstartable(monkeypatch):
     """Compile processes of a machine that has no memory left for them."""
