@@ -39,7 +39,7 @@ from grader.batch.pool import TASK_SECONDS
 from grader.batch.work import GradingStopped, Outcome, Task, do
 from grader.worker.cpus import MOST_THREADS
 
-__all__ = ["ClusterProblem", "DaskRunner", "opened_cluster", "slurm_settings"]
+__all__ = ["ClusterProblem", "DaskRunner", "check_address", "opened_cluster", "slurm_settings"]
 
 ROOT = Path(__file__).resolve().parents[1]
 CONNECT_SECONDS = 10
@@ -58,6 +58,18 @@ class ClusterProblem(RuntimeError):
     """A cluster that cannot be used: what was tried and what came back."""
 
 
+def check_address(address: str) -> None:
+    """Looks at what can be known of an address before a cluster is needed.
+
+    Raises:
+        ClusterProblem: it is of another kind, or its settings cannot be read.
+    """
+    if address.startswith("slurm:"):
+        slurm_settings(Path(address.removeprefix("slurm:")))
+    elif not address.startswith(("tcp://", "tls://")):
+        raise ClusterProblem(f"{address!r} names no cluster; one is tcp://HOST:PORT or slurm:CONFIG.toml")
+
+
 @contextlib.contextmanager
 def opened_cluster(address: str, workers: int | None = None) -> Iterator[DaskRunner]:
     """The runner of a cluster; one that Slurm started ends with the block.
@@ -71,13 +83,12 @@ def opened_cluster(address: str, workers: int | None = None) -> Iterator[DaskRun
         raise ClusterProblem(
             f"a cluster needs the package {missing.name}: pip install -r requirements.txt"
         ) from missing
+    check_address(address)
     if address.startswith("slurm:"):
         with _slurm(slurm_settings(Path(address.removeprefix("slurm:"))), workers) as scheduler:
             yield from _connected(scheduler)
-    elif address.startswith(("tcp://", "tls://")):
-        yield from _connected(address)
     else:
-        raise ClusterProblem(f"{address!r} names no cluster")
+        yield from _connected(address)
 
 
 def _connected(address: str) -> Iterator[DaskRunner]:

@@ -88,6 +88,8 @@ GRADER = {
     "solution tilng.stencil": (2, ("tilng.stencil", "did you mean tiling.stencil")),
     "submit text.txt": (2, ("text.txt", ".py file")),
     "grade none/class --db sqlite:///x.db": (2, ("none/class", "hand-ins")),
+    "grade empty --db sqlite:///x.db --cluster lab": (2, ("'lab' names no cluster", "slurm:CONFIG.toml")),
+    "grade empty --db sqlite:///x.db --cluster slurm:none.toml": (2, ("none.toml", "No such file")),
     "export --db sqlite:///x.db --to csv out.csv": (2, ("x.db", "grade DIR --db URL")),
     "release --bundle none/x.zip": (2, ("none", "make it")),
 }

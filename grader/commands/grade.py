@@ -41,10 +41,22 @@ def add(commands: argparse._SubParsersAction) -> None:
         "--class", dest="class_file", metavar="class.toml", help="the class; DIR/class.toml, or else the store's"
     )
     parser.add_argument("--workers", type=_positive, metavar="N", help="processes; as many as there are processors")
-    parser.add_argument("--cluster", metavar="ADDRESS", help="a Dask cluster: tcp://HOST:PORT or slurm:CONFIG.toml")
+    parser.add_argument(
+        "--cluster", type=_cluster, metavar="ADDRESS", help="a Dask cluster: tcp://HOST:PORT or slurm:CONFIG.toml"
+    )
     parser.add_argument("--device", choices=("simulator", "cuda"), default="simulator", help="what runs the kernels")
     parser.add_argument("--dry-run", action="store_true", help="keep nothing; say who would get another score, and why")
     parser.set_defaults(run=run)
+
+
+def _cluster(address: str) -> str:
+    from grader.cluster import ClusterProblem, check_address
+
+    try:
+        check_address(address)
+    except ClusterProblem as problem:
+        raise argparse.ArgumentTypeError(str(problem)) from problem
+    return address
 
 
 def _positive(text: str) -> int:
