@@ -40,6 +40,12 @@ def fresh(tmp_path, benchmark):
 
 
 def test_grade_a_class_on_all_processors(benchmark, fresh):
+    """With processes that start for it: about 1.0 s of processor time each, once, before any of the 0.24 s of a hand-in.
+
+    A quarter of that is Python and NumPy, half what a worker's fork server loads, a seventh the compiler's; measured by
+    processor time of each process on two cores of an Intel Xeon. Workers of a cluster that stands have paid it before.
+    """
+
     def grade(folder, store):
         _, lost = grade_folder(folder, store, LocalPool(available_cpus()))
         assert not lost
