@@ -89,7 +89,7 @@ def versions() -> dict[str, str]:
     from grader.compile import compiler_version
     from grader.version import VERSION
 
-    return {"warpwise": VERSION, "nvrtc": compiler_version()}
+    return {"grader": VERSION, "simt": VERSION, "nvrtc": compiler_version()}
 
 
 def cache_key(submission: Submission, hidden: HiddenCases) -> str:

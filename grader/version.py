@@ -1,4 +1,4 @@
-"""The version of this project, as pyproject.toml has it."""
+"""The version of this project, `grader` and `simt` alike, as pyproject.toml has it."""
 
 __all__ = ["VERSION"]
 

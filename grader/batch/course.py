@@ -48,7 +48,7 @@ class Course:
             sorted(self.prints.items()),
             wanted,
             sorted(self.class_file.variables.items()),
-            self.versions["warpwise"],
+            self.versions["grader"],
         ]
         return _digest(parts)
 

@@ -116,7 +116,7 @@ def test_an_answer_that_ends_whatever_grades_it_earns_nothing_and_is_tried_again
 
 def renewed(monkeypatch):
     """A newer release of the course, by which every verdict has to be reached again."""
-    newer = {"warpwise": "next", "nvrtc": "13.0"}
+    newer = {"grader": "next", "nvrtc": "13.0"}
     monkeypatch.setattr("grader.batch.course.versions", lambda: newer)
     monkeypatch.setattr("tests.grader.batch.fake_runner.versions", lambda: newer)
 
@@ -131,7 +131,7 @@ def test_a_machine_that_fails_changes_nobodys_verdict(store, folder, monkeypatch
     assert entries(store, folder) == before and len(store.attempts()) == attempts
     plan, lost = grade_folder(folder, store)
     assert not lost and len(plan.works) == 3
-    assert {entry.report["versions"]["warpwise"] for entry in entries(store, folder).values()} == {"next"}
+    assert {entry.report["versions"]["grader"] for entry in entries(store, folder).values()} == {"next"}
 
 
 def test_a_hand_in_that_was_not_graded_yet_says_so_and_the_earlier_one_counts(store, folder):
@@ -151,7 +151,7 @@ def test_a_hand_in_that_was_not_graded_yet_says_so_and_the_earlier_one_counts(st
 def test_a_worker_of_another_release_gives_no_verdict(store, folder, monkeypatch):
     grade_folder(folder, store)
     before = entries(store, folder)
-    monkeypatch.setattr("grader.batch.course.versions", lambda: {"warpwise": "next", "nvrtc": "13.0"})
+    monkeypatch.setattr("grader.batch.course.versions", lambda: {"grader": "next", "nvrtc": "13.0"})
     with pytest.raises(GradingStopped, match="worker fake runs other versions"):
         grade_folder(folder, store)
     assert entries(store, folder) == before
