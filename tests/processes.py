@@ -14,7 +14,7 @@ from typing import TypeVar
 
 __all__ = ["PATIENCE_SECONDS", "children", "cpu_seconds", "ended", "wait_until"]
 
-PATIENCE_SECONDS = 120.0
+PATIENCE_SECONDS = 300.0
 Found = TypeVar("Found")
 
 

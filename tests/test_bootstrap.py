@@ -20,6 +20,7 @@ from packaging.utils import canonicalize_name
 
 import course
 import course_install
+from tests.processes import PATIENCE_SECONDS
 
 ROOT = Path(__file__).resolve().parents[1]
 SCRIPTS = ("course.py", "course_install.py", "course_update.py")
@@ -70,7 +71,7 @@ def run(folder, *arguments, **environment):
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE_SECONDS,
     )
 
 
@@ -188,7 +189,7 @@ def test_unknown_lesson_lists_those_there_are(installed):
 def test_copy_without_tests_installs_nothing_to_run_them(tmp_path):
     make_course(tmp_path, {})
     done = subprocess.run(
-        [sys.executable, "course.py", "test"], cwd=tmp_path, capture_output=True, text=True, timeout=60
+        [sys.executable, "course.py", "test"], cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE_SECONDS
     )
     assert done.returncode == 3 and "holds no tests" in done.stderr
     assert not (tmp_path / ".venv").exists()

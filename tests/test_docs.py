@@ -59,7 +59,7 @@ def test_every_command_in_the_readme_is_tried_somewhere():
 @pytest.mark.parametrize("command", RUN)
 def test_command_in_the_readme_does_what_it_says(command):
     words, options = start(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
-    done = subprocess.run(words, timeout=240, **options)
+    done = subprocess.run(words, timeout=PATIENCE_SECONDS, **options)
     assert done.returncode == RUN[command], done.stdout + done.stderr
     assert "Traceback" not in done.stderr
 

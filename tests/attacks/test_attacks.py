@@ -11,6 +11,7 @@ from grader.model import Verdict
 from grader.pipeline import grade
 from grader.worker.host import fresh_device
 from tests.attacks.table import ATTACKS, BOMBS, HERE
+from tests.processes import PATIENCE_SECONDS
 
 QUICK = sorted(ATTACKS.keys() - BOMBS)
 
@@ -42,7 +43,7 @@ def tried(attack, folder):
         (folder / "launch.json").write_text(json.dumps(literal))
         launch = ["--launch", str(folder / "launch.json")]
     command = [sys.executable, "-m", "grader", "try", attack.exercise.id, str(attack.file), *launch, "--json"]
-    done = subprocess.run(command, cwd=HERE.parents[1], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, cwd=HERE.parents[1], capture_output=True, text=True, timeout=PATIENCE_SECONDS)
     return done.returncode, json.loads(done.stdout)
 
 

@@ -19,6 +19,7 @@ from grader.release.bundle import BundleProblem, write_bundle
 from grader.release.clearing import clear, solved
 from grader.release.locked import LOCKED, Locked, WrongKey, lock, new_key, open_reference
 from grader.release.references import all_references
+from tests.processes import PATIENCE_SECONDS
 
 ROOT = Path(__file__).resolve().parents[2]
 SOLUTIONS = sorted((ROOT / "solutions").glob("*.py"))
@@ -55,7 +56,7 @@ def grader(folder, *words):
     environment = os.environ | {"PYTHONPATH": str(folder), "WARPWISE_PROGRESS": str(folder / "progress.json")}
     done = subprocess.run(
         [sys.executable, "-m", "grader", *words, "--json"], cwd=folder, env=environment, capture_output=True, text=True,
-        timeout=120,
+        timeout=PATIENCE_SECONDS,
     )  # fmt: skip
     lines = done.stdout.splitlines()
     return done.returncode, json.loads(lines[-1]) if lines else {}

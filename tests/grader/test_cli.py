@@ -228,7 +228,9 @@ def test_every_lesson_is_checked_from_another_folder(tmp_path):
     lessons = sorted(str(path) for path in (ROOT / "lessons").glob("[0-9]*.py") if "." not in path.stem)
     command = [sys.executable, "-P", "-m", "grader", "check", *lessons, "--json"]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=240)
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=PATIENCE_SECONDS
+    )
     reports = [from_json(json.loads(line)) for line in done.stdout.splitlines()]
     assert done.returncode == Status.NOT_PASSED, done.stderr
     assert len(reports) > len(lessons) and not any(report.passed for report in reports)
@@ -315,7 +317,7 @@ def start(*arguments, **options):
 
 def test_no_colour_without_a_terminal(kernel):
     process = start("try", "selftest.map", kernel(NO_GUARD), env=os.environ | {"FORCE_COLOR": ""})
-    out, said = process.communicate(timeout=120)
+    out, said = process.communicate(timeout=PATIENCE_SECONDS)
     assert out == "" and "\x1b" not in said
 
 
@@ -331,7 +333,7 @@ def test_ctrl_c_ends_at_once_and_leaves_no_process(kernel):
 
 def test_reader_that_goes_away_is_no_error(kernel):
     command = f"{sys.executable} -m grader progress --json | head -n 1"
-    done = subprocess.run(["sh", "-c", command], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(["sh", "-c", command], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
     assert "Traceback" not in done.stderr and "BrokenPipe" not in done.stderr
 
 

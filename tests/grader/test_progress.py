@@ -11,6 +11,7 @@ import pytest
 from grader.model import Verdict
 from grader.progress import Progress, ProgressFile, standing
 from tests.grader.sample_reports import faulty, goal_missed, passed
+from tests.processes import PATIENCE_SECONDS
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -117,7 +118,7 @@ for number in range(15):
 def test_two_processes_lose_none_of_each_others_answers(file):
     command = [sys.executable, "-c", WRITER, str(file.path)]
     running = [subprocess.Popen([*command, name], cwd=ROOT) for name in ("left", "right")]
-    assert [process.wait(timeout=120) for process in running] == [0, 0]
+    assert [process.wait(timeout=PATIENCE_SECONDS) for process in running] == [0, 0]
     assert len(file.read().answers) == 30
 
 

@@ -16,6 +16,7 @@ from simt.launch_file import ARGUMENT_KEYS, FILE_KEYS
 from simt.launch_maps import MAP_KEYS
 from simt.launch_values import DTYPES, INITS
 from simt.warp_trace import WarpTrace
+from tests.processes import PATIENCE_SECONDS
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "simt.md").read_text(encoding="utf-8")
@@ -52,7 +53,7 @@ def folder(tmp_path_factory):
 def run(words, folder):
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     return subprocess.run(
-        [sys.executable, *words], cwd=folder, env=environment, capture_output=True, text=True, timeout=200
+        [sys.executable, *words], cwd=folder, env=environment, capture_output=True, text=True, timeout=PATIENCE_SECONDS
     )
 
 
