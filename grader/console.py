@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
 __all__ = ["NoOutput", "Output"]
+
+_STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # what a terminal would obey; the name of a file may hold it
 
 
 class NoOutput(Exception):
@@ -54,15 +57,15 @@ class Output:
 
     def say(self, words: RenderableType | str) -> None:
         """Something for people; brackets in it are text, not markup."""
-        self.people.print(words, markup=False)
+        self.people.print(_shown(words) if isinstance(words, str) else words, markup=False)
 
     def error(self, message: str, help: str = "") -> None:
         """A refusal: what happened, then what to do."""
         from rich.text import Text
 
-        self.people.print(Text.assemble(("error: ", "bold red"), message))
+        self.people.print(Text.assemble(("error: ", "bold red"), _shown(message)))
         if help:
-            self.people.print(Text(f"  help: {help}"))
+            self.people.print(Text(f"  help: {_shown(help)}"))
 
     @contextmanager
     def working(self, what: str) -> Iterator[None]:
@@ -72,6 +75,11 @@ class Output:
             return
         with self.people.status(what, spinner="dots") as line, listening(lambda stage: line.update(f"{what}: {stage}")):
             yield
+
+
+def _shown(words: str) -> str:
+    """The words with a sign for each character that would steer a terminal."""
+    return _STEERING.sub("\N{REPLACEMENT CHARACTER}", words)
 
 
 def _line(record: Mapping[str, object], encoding: str | None) -> str:

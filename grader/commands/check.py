@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -59,9 +60,10 @@ def notebook_paths(path: Path) -> list[Path]:
         raise Refusal(f"there is no {path}", "give a .py or .ipynb file, or a folder of them")
     if not path.is_dir():
         return [path]
+    files = (Path(folder, name) for folder, _, names in os.walk(path) for name in names)
     found = sorted(
         file
-        for file in path.rglob("*")
+        for file in files
         if file.suffix in SUFFIXES
         and not file.name.endswith((".new.py", ".old.py", "__init__.py"))
         and not _SKIPPED_FOLDERS & set(file.relative_to(path).parts)

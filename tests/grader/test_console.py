@@ -27,6 +27,15 @@ def test_json_is_whole_whatever_letters_standard_output_has(encoding, line, monk
     assert json.loads(raw.getvalue()) == {"file": "ü.py"}
 
 
+def test_no_name_of_a_file_steers_the_terminal(capsys):
+    out = Output()
+    out.say("note: \x1b[2J\x9b31m.py is\nodd")
+    out.error("\x1b]0;title\x07 is no file", "\rrename it")
+    assert capsys.readouterr().err.splitlines() == [
+        "note: \ufffd[2J\ufffd31m.py is", "odd", "error: \ufffd]0;title\ufffd is no file", "  help: \ufffdrename it",
+    ]  # fmt: skip
+
+
 def test_help_that_was_asked_for_goes_to_standard_output(capsys):
     assert main(["--help"]) == 0
     said = capsys.readouterr()
