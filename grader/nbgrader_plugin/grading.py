@@ -97,7 +97,8 @@ class GradeAnswers(SpeedPolicy):
         from grader.report.card import card
         from grader.views import context_of
 
-        html = card(report, context_of(exercise(test.exercise_id), answer))
+        # formgrader's page is light whatever the reader's theme; JupyterLab says its own to the card.
+        html = f'<div class="light">{card(report, context_of(exercise(test.exercise_id), answer))}</div>'
         return nbformat.v4.new_output(
             "execute_result", {"text/plain": repr(earned), "text/html": html}, execution_count=1
         )
