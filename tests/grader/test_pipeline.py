@@ -6,13 +6,16 @@ import numpy as np
 import pytest
 
 from grader.answers import submit
+from grader.batch.run import is_final
 from grader.exercises import exercise
 from grader.hidden import NO_SEEDS, HiddenCases
 from grader.model import Basis, Case, Goal, GoalState, LaunchAnswer, Timed, Timing, Verdict
 from grader.pipeline import grade, unreadable_report
+from grader.report.json_form import to_json
 from simt.counters import Counters
 from simt.diagnostics import diagnose
 from simt.events import Status
+from simt.nvrtc_toolkit import CompilerMissing
 from tests.grader.fake import FakeDevice
 
 MAP = exercise("selftest.map")
@@ -35,7 +38,11 @@ def test_a_right_answer_passes_with_full_points():
     assert report.verdict is Verdict.PASS, report
     assert (report.score, report.max_score) == (1.0, 1.0)
     assert [case.verdict for case in report.cases] == [Verdict.PASS] * len(MAP.cases)
-    assert report.resources.registers > 0 and set(report.versions) == {"grader", "simt", "nvrtc"} and report.device == "fake"
+    assert (
+        report.resources.registers > 0
+        and set(report.versions) == {"grader", "simt", "nvrtc"}
+        and report.device == "fake"
+    )
 
 
 def test_a_wrong_element_is_shown_with_what_was_wanted():
@@ -185,6 +192,17 @@ def test_a_failure_of_the_grader_earns_nothing_and_says_whose_it_is():
 
     report = checked(row=replace(MAP, reference=broken))
     assert report.verdict is Verdict.INTERNAL_ERROR and report.score == 0 and "not your answer" in report.message
+
+
+def test_a_compiler_that_does_not_start_is_no_verdict_on_the_answer(monkeypatch):
+    def unable(source, **options):
+        raise CompilerMissing("the compiler's process does not start")
+
+    monkeypatch.setattr("simt.nvrtc.compile_cuda", unable)
+    report = checked()
+    assert (report.verdict, report.score) == (Verdict.NOT_SUPPORTED, 0)
+    assert "does not start" in report.diagnostics[0].message
+    assert not is_final(to_json(report))  # so that the next run tries again
 
 
 def test_an_unreadable_answer_is_a_report_too():
