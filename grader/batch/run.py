@@ -5,6 +5,7 @@ Everything is kept in transactions that may be repeated, so a run that is killed
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -65,11 +66,11 @@ def make_plan(store: SqlStore, collected: Collected, course: Course) -> Plan:
             plan.works.append(_work(one, lacking, parsed, here, course, known.planned))
     old = {(result.hand_in, result.exercise_id): result for result in store.results()}
     changed = [result for result in known.results if old.get((result.hand_in, result.exercise_id)) != result]
-    planned = [result for work in plan.works for result in work.waiting]
-    changed += [replace(result, key="", problem=UNGRADED, is_missing=True)
-                for result in planned if (result.hand_in, result.exercise_id) not in old]  # fmt: skip
     if known.gradings or changed:
         store.record(known.gradings, changed)
+    planned = [result for work in plan.works for result in work.waiting]
+    if waiting := [result for result in planned if (result.hand_in, result.exercise_id) not in old]:
+        store.await_verdicts([replace(result, key="", problem=UNGRADED, is_missing=True) for result in waiting])
     plan.n_known = sum(not result.is_missing for result in known.results)
     return plan
 
@@ -174,12 +175,13 @@ def carry_out(
     """
     works = {work.task.key: work for work in plan.works}
     lost = []
-    for outcome in fair_outcomes(runner, [work.task for work in plan.works]):
-        work = works[outcome.task.key]
-        store.record(_gradings(outcome, course), work.waiting, outcome.worker, datetime.now(UTC))
-        if outcome.lost:
-            lost.append(outcome)
-        after(outcome)
+    with contextlib.closing(fair_outcomes(runner, [work.task for work in plan.works])) as outcomes:
+        for outcome in outcomes:
+            work = works[outcome.task.key]
+            store.record(_gradings(outcome, course), work.waiting, outcome.worker, datetime.now(UTC))
+            if outcome.lost:
+                lost.append(outcome)
+            after(outcome)
     return lost
 
 

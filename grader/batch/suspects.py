@@ -7,7 +7,7 @@ done, an answer at a time with nothing else beside it. One that is lost again wh
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import replace
 
 from grader.batch.work import GradingStopped, Outcome, Runner, Task, control
@@ -15,7 +15,7 @@ from grader.batch.work import GradingStopped, Outcome, Runner, Task, control
 __all__ = ["fair_outcomes"]
 
 
-def fair_outcomes(runner: Runner, tasks: Sequence[Task]) -> Iterator[Outcome]:
+def fair_outcomes(runner: Runner, tasks: Sequence[Task]) -> Generator[Outcome]:
     """One outcome for each task; an answer that has no report in it is itself the reason, which `lost` says.
 
     Raises:

@@ -175,13 +175,20 @@ class SqlStore:
                         for g in gradings
                     ],
                 )
-            rows = {
-                (r.hand_in, r.exercise_id): {"hand_in": r.hand_in, "exercise_id": r.exercise_id, "key": r.key,
-                                             "problem": r.problem, "is_missing": r.is_missing}
-                for r in results
-            }  # fmt: skip
-            newer = ("key", "problem", "is_missing")
-            self._put(connection, tables.result, list(rows.values()), ("hand_in", "exercise_id"), newer)
+            self._put_results(connection, results, ("key", "problem", "is_missing"))
+
+    def await_verdicts(self, results: Sequence[Result]) -> None:
+        """Keeps results that have no verdict yet; one that is there already stays, whoever kept it."""
+        with self._writing() as connection:
+            self._put_results(connection, results, ())
+
+    def _put_results(self, connection: sa.Connection, results: Sequence[Result], newer: Sequence[str]) -> None:
+        rows = {
+            (r.hand_in, r.exercise_id): {"hand_in": r.hand_in, "exercise_id": r.exercise_id, "key": r.key,
+                                         "problem": r.problem, "is_missing": r.is_missing}
+            for r in results
+        }  # fmt: skip
+        self._put(connection, tables.result, list(rows.values()), ("hand_in", "exercise_id"), newer)
 
     def _put_gradings(self, connection: sa.Connection, gradings: Sequence[Grading]) -> None:
         rows = [

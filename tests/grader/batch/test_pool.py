@@ -1,15 +1,17 @@
 """Real processes and the real simulator: a killed process costs nobody a verdict, and nobody gets one too many."""
 
 import multiprocessing
+import time
 
 import pytest
 
 from grader.batch import pool
 from grader.batch.pool import LocalPool
 from grader.batch.work import GradingStopped, do
-from grader.stores import open_store
+from grader.stores import StoreProblem, open_store
 from tests.grader.batch.classes import make_class
 from tests.grader.batch.grading import grade_folder, gradebook
+from tests.processes import PATIENCE_SECONDS
 
 
 @pytest.fixture
@@ -85,6 +87,23 @@ def test_a_machine_that_can_start_no_process_stops_the_run(store, tmp_path, monk
     with pytest.raises(GradingStopped, match="Resource temporarily unavailable"):
         grade_folder(make_class(tmp_path / "class", ["ann"]), store, LocalPool(2))
     assert not store.attempts()
+
+
+def test_a_store_that_fails_ends_the_processes(store, tmp_path, monkeypatch):
+    monkeypatch.setattr(pool, "_serve", _answers_nothing)
+
+    def full(*_):
+        raise StoreProblem("the disk is full", "make room", in_use=True)
+
+    monkeypatch.setattr(store, "record", full)
+    with pytest.raises(StoreProblem, match="disk is full"):
+        grade_folder(make_class(tmp_path / "class", ["ann", "bob", "cy"]), store, LocalPool(2))
+    assert not [child for child in multiprocessing.active_children() if child.name == "grading"]
+
+
+def _answers_nothing(pipe):
+    while True:
+        pipe.send(("done", ())) if pipe.recv().label == "ann: selftest.py" else time.sleep(PATIENCE_SECONDS)
 
 
 def test_leaving_early_ends_the_processes(store, tmp_path):

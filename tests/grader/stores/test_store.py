@@ -140,6 +140,17 @@ def test_a_copy_holds_everything(store, tmp_path, monkeypatch):
         )
 
 
+def test_a_result_that_waits_takes_no_verdict_away(store):
+    (one,) = kept(store, WORK)
+    waits = Result(one.id, VERDICT.exercise_id, "", "not graded yet", True)
+    store.await_verdicts([waits])
+    assert store.results() == [waits]
+    judged = Result(one.id, VERDICT.exercise_id, "k1")
+    store.record([VERDICT], [judged])
+    store.await_verdicts([waits])  # as another run does that began before
+    assert store.results() == [judged]
+
+
 def test_a_failed_write_leaves_nothing_behind(store):
     kept(store, WORK)
     with pytest.raises(Exception, match="(?i)foreign key"):
