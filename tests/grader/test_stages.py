@@ -8,6 +8,7 @@ import pytest
 
 from grader import lesson
 from grader.console import Output
+from grader.exercises import exercise
 from grader.stages import announce, listening
 from tests.grader.sample_reports import passed
 
@@ -89,3 +90,15 @@ def test_a_notebook_shows_the_stage_even_where_the_last_check_was_quick(monkeypa
     monkeypatch.setattr("grader.pipeline.check_submission", lambda *_: announce("estimating its speed") or passed())
     lesson.check("thread_mapping.map1d", "")
     assert Spinner.said == says
+
+
+def test_marimos_own_sign_takes_the_words(monkeypatch):
+    monkeypatch.setattr(lesson, "_in_marimo", lambda: True)
+    monkeypatch.setattr(lesson, "_took", {"tiling.gemm_tiled": 0.1})
+    signs, enter = [], marimo.status.spinner.__enter__
+    monkeypatch.setattr(marimo.status.spinner, "__enter__", lambda sign: signs.append(enter(sign)) or signs[-1])
+    with lesson._waiting(exercise("tiling.gemm_tiled")):
+        announce("estimating its speed")
+        announce("another stage")
+        assert [sign.subtitle for sign in signs] == ["another stage"]
+    assert "tiles" in signs[0].title
