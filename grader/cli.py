@@ -110,9 +110,11 @@ def _dispatch(given: list[str], out: Output) -> int:
 
 
 def _read_only(error: OSError, out: Output) -> int:
-    """A place that cannot be written, such as a copy of the course that belongs to somebody else, is no failure of ours."""
+    """A place that may not be read or written, such as a copy of the course that is somebody else's, is no failure of ours."""
     message = f"{error.filename}: {error.strerror}"
-    help = "work in a copy of the course that you can write; for progress alone, WARPWISE_PROGRESS names another file"
+    help = (
+        "use a place, or a copy of the course, that is yours; for progress alone, WARPWISE_PROGRESS names another file"
+    )
     out.error(message, help)
     out.emit({"error": message, "help": help, "status": int(Status.USAGE)})
     return int(Status.USAGE)

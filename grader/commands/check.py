@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -60,6 +61,8 @@ def notebook_paths(path: Path) -> list[Path]:
         raise Refusal(f"there is no {path}", "give a .py or .ipynb file, or a folder of them")
     if not path.is_dir():
         return [path]
+    if not os.access(path, os.R_OK | os.X_OK):
+        raise Refusal(f"{path} cannot be read: {os.strerror(errno.EACCES)}", "ask whoever owns it for the right to")
     files = (Path(folder, name) for folder, _, names in os.walk(path) for name in names)
     found = sorted(
         file

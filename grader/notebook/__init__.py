@@ -50,15 +50,20 @@ def read_notebook(
         fixture: variable -> exercise id for files that have names of their own and no `# exercise:` lines.
 
     Raises:
-        NotebookProblem: no such file, too large, not text, or no notebook.
+        NotebookProblem: no such file, not readable, too large, not text, or no notebook.
     """
     path = Path(path)
-    if not path.is_file():
-        what = "a folder" if path.is_dir() else "no file"
-        raise NotebookProblem(f"{path} is {what}", "give the path of a .py or .ipynb file")
-    _check_size(path, path.stat().st_size)
-    with path.open("rb") as file:
-        data = file.read(MAX_NOTEBOOK_BYTES + 1)  # it may have grown since
+    try:
+        if not path.is_file():
+            what = "a folder" if path.is_dir() else "no file"
+            raise NotebookProblem(f"{path} is {what}", "give the path of a .py or .ipynb file")
+        _check_size(path, path.stat().st_size)
+        with path.open("rb") as file:
+            data = file.read(MAX_NOTEBOOK_BYTES + 1)  # it may have grown since
+    except OSError as error:
+        raise NotebookProblem(
+            f"{path} cannot be read: {error.strerror}", "ask whoever owns it for the right to"
+        ) from error
     return read_notebook_bytes(data, path, exercises, fixture)
 
 

@@ -1,4 +1,4 @@
-"""The commands in a copy of the course that nobody may write."""
+"""The commands in a copy of the course that nobody may write, and on files that nobody may read."""
 
 import errno
 import json
@@ -41,3 +41,25 @@ def test_a_verdict_is_given_where_progress_cannot_be_kept(monkeypatch, capsys):
     status, records, said = run(capsys, "check", ROOT / "solutions" / "00_start_here.py")
     assert status == 0 and records and all(record["passed"] for record in records)
     assert f"progress is not kept: {PLACE}" in said
+
+
+def test_a_file_that_cannot_be_read_costs_no_other(monkeypatch, tmp_path, capsys):
+    for name in ("ann.py", "bob.py"):
+        (tmp_path / name).write_bytes((ROOT / "solutions" / "00_start_here.py").read_bytes())
+    opened = Path.open
+
+    def refused(path, *arguments, **named):
+        if path.name == "ann.py":
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return opened(path, *arguments, **named)
+
+    monkeypatch.setattr(Path, "open", refused)
+    status, (first, *others), _ = run(capsys, "check", tmp_path)
+    assert status == 2 and first["verdict"] == "unreadable" and "Permission denied" in first["error"]
+    assert len(others) == 2 and all(record["passed"] for record in others)
+
+
+def test_a_folder_that_cannot_be_read_is_not_called_empty(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    status, (record,), _ = run(capsys, "check", tmp_path)
+    assert status == 2 and "Permission denied" in record["error"]
