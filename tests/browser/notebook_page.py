@@ -111,15 +111,26 @@ class NotebookPage:
     def answer_editor(self, exercise_id: str):
         """The code editor of an exercise's answer cell. A cell has none before it was scrolled near the window."""
         cell = self.answer_cell(exercise_id)
-        cell.scroll_into_view_if_needed()
-        return cell.locator(".cm-content")
+        editor = cell.locator(".cm-content")
+
+        def is_there():
+            # What cells above it show may push it away again before it has its editor.
+            cell.evaluate("cell => cell.scrollIntoView({block: 'center', behavior: 'instant'})")
+            self.page.wait_for_timeout(100)
+            return editor.count()
+
+        wait_until(is_there)
+        return editor
 
     def write_cell(self, editor, text: str) -> None:
-        """Replaces a cell's whole text by typing it in, and runs it."""
+        """Replaces a cell's whole text by typing it in, and runs it.
+
+        The editor is focused and not clicked at: a click waits until nothing on the page moves, which takes as long as
+        other cells are still at work.
+        """
         from playwright.sync_api import expect
 
-        editor.scroll_into_view_if_needed()
-        editor.click()
+        editor.focus()
         expect(editor).to_be_focused(timeout=PATIENCE_MS)
         self.page.keyboard.press("Control+A")
         self.page.keyboard.insert_text(text)

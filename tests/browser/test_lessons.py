@@ -20,15 +20,18 @@ pytestmark = pytest.mark.timeout(1200)
 
 LESSONS = sorted((ROOT / "lessons").glob("[0-9]*.py"))
 START = next(path for path in LESSONS if path.stem == "00_start_here")
-# What stands further right than the card's edge and cannot be scrolled to.
+# What stands further right than the card's edge and cannot be scrolled to, with every fold open.
 CUT_OFF = """card => {
     const edge = card.getBoundingClientRect().right + 1;
     const scrolls = part => part !== card
         && (/auto|scroll/.test(getComputedStyle(part).overflowX) || scrolls(part.parentElement));
-    card.querySelectorAll('details').forEach(fold => { fold.open = true; });
-    return [...card.querySelectorAll('*')]
+    const folds = card.querySelectorAll('details:not([open])');
+    folds.forEach(fold => { fold.open = true; });
+    const cut = [...card.querySelectorAll('*')]
         .filter(part => part.getBoundingClientRect().right > edge && !scrolls(part.parentElement))
         .map(part => part.tagName + '.' + part.className);
+    folds.forEach(fold => { fold.open = false; });
+    return cut;
 }"""
 BRIGHTNESS = """card => getComputedStyle(card).backgroundColor.match(/[0-9.]+/g).slice(0, 3)
     .reduce((sum, part) => sum + Number(part), 0)"""
@@ -46,59 +49,6 @@ def answer_cells(edition, lesson):
 
 def exercises_of(lesson):
     return [row for row in all_exercises() if row.lesson == lesson.stem]
-
-
-@pytest.mark.parametrize("untouched", LESSONS, ids=ids, indirect=True)
-def test_lesson_opens_with_a_verdict_for_every_exercise(untouched):
-    for row in exercises_of(untouched.notebook):
-        card = untouched.card(row.id).first
-        card.wait_for(state="attached")
-        status = card.get_attribute("data-status")
-        assert status not in ("pass", "internal_error"), f"the starter of {row.id}: {card.inner_text()}"
-        assert card.locator(".ww-next").inner_text().strip(), f"{row.id} does not say what to do next"
-    assert untouched.page.locator(".marimo-error, [data-error]").count() == 0
-    assert untouched.errors == []
-    assert untouched.foreign == []
-
-
-@pytest.fixture
-def first_card(untouched):
-    """The card of lesson 00's kernel, as its starter gets it."""
-    card = untouched.card("hello.double_it").first
-    card.wait_for(state="attached")
-    return card
-
-
-only_start = pytest.mark.parametrize("untouched", [START], ids=ids, indirect=True)
-
-
-@only_start
-def test_folds_of_the_card_open_by_keyboard(untouched, first_card):
-    fold = first_card.locator("details").first
-    summary = fold.locator("summary").first
-    summary.scroll_into_view_if_needed()
-    summary.focus()
-    untouched.page.keyboard.press("Space")  # marimo takes Enter for itself: it goes to the cell's editor
-    assert fold.evaluate("element => element.open")
-
-
-@pytest.mark.parametrize("scheme", ["dark", "light"])
-@only_start
-def test_card_is_light_or_dark_as_the_operating_system_is(untouched, first_card, scheme):
-    untouched.page.emulate_media(color_scheme=scheme)
-    wanted = "brightness < 150" if scheme == "dark" else "brightness > 700"
-    condition = f"card => {{ const brightness = ({BRIGHTNESS})(card); return {wanted}; }}"
-    untouched.page.wait_for_function(condition, arg=first_card.element_handle())
-
-
-@only_start
-def test_nothing_of_a_card_is_cut_off_on_a_phone(untouched, first_card):
-    untouched.page.set_viewport_size({"width": 390, "height": 844})
-    try:
-        assert first_card.evaluate("card => card.getBoundingClientRect().width") < 390
-        assert first_card.evaluate(CUT_OFF) == []
-    finally:
-        untouched.page.set_viewport_size({"width": 1280, "height": 1000})
 
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=ids)
@@ -161,3 +111,54 @@ def test_python_that_does_not_parse_is_kept_and_repaired(open_lesson):
     page.write_cell(page.answer_editor("hello.double_it"), answer)
     page.wait_for("hello.double_it", "pass")
     page.wait_for_file(lambda text: answers_in(text).get("hello.double_it") == answer)
+
+
+@pytest.mark.parametrize("untouched", LESSONS, ids=ids, indirect=True)
+def test_lesson_opens_with_a_verdict_for_every_exercise(untouched):
+    for row in exercises_of(untouched.notebook):
+        card = untouched.card(row.id).first
+        card.wait_for(state="attached")
+        status = card.get_attribute("data-status")
+        assert status not in ("pass", "internal_error"), f"the starter of {row.id}: {card.inner_text()}"
+        assert card.locator(".ww-next").inner_text().strip(), f"{row.id} does not say what to do next"
+    assert untouched.page.locator(".marimo-error, [data-error]").count() == 0
+    assert untouched.errors == []
+    assert untouched.foreign == []
+
+
+@pytest.fixture
+def first_card(untouched):
+    """The card of lesson 00's kernel, as its starter gets it."""
+    card = untouched.card("hello.double_it").first
+    card.wait_for(state="attached")
+    return card
+
+
+only_start = pytest.mark.parametrize("untouched", [START], ids=ids, indirect=True)
+
+
+@only_start
+def test_folds_of_the_card_open_by_keyboard(untouched, first_card):
+    fold = first_card.locator("details").first
+    fold.locator("summary").first.focus()
+    untouched.page.keyboard.press("Space")  # marimo takes Enter for itself: it goes to the cell's editor
+    assert fold.evaluate("element => element.open")
+
+
+@pytest.mark.parametrize("scheme", ["dark", "light"])
+@only_start
+def test_card_is_light_or_dark_as_the_operating_system_is(untouched, first_card, scheme):
+    untouched.page.emulate_media(color_scheme=scheme)
+    wanted = "brightness < 150" if scheme == "dark" else "brightness > 700"
+    condition = f"card => {{ const brightness = ({BRIGHTNESS})(card); return {wanted}; }}"
+    untouched.page.wait_for_function(condition, arg=first_card.element_handle())
+
+
+@only_start
+def test_nothing_of_a_card_is_cut_off_on_a_phone(untouched, first_card):
+    untouched.page.set_viewport_size({"width": 390, "height": 844})
+    try:
+        assert first_card.evaluate("card => card.getBoundingClientRect().width") < 390
+        assert first_card.evaluate(CUT_OFF) == []
+    finally:
+        untouched.page.set_viewport_size({"width": 1280, "height": 1000})
