@@ -95,13 +95,9 @@ def _connected(address: str) -> Iterator[DaskRunner]:
     import dask
     from distributed import Client
 
-    settings = {
-        "distributed.comm.timeouts.connect": f"{CONNECT_SECONDS}s",
-        "distributed.scheduler.allowed-failures": LOST_WORKERS,
-    }
     for name in ("distributed", "distributed.client"):  # it prints tracebacks of what we say in a line
         logging.getLogger(name).setLevel(logging.CRITICAL)
-    with dask.config.set(settings):
+    with dask.config.set({"distributed.scheduler.allowed-failures": LOST_WORKERS}):
         try:
             client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
         except (OSError, TimeoutError) as error:
@@ -278,7 +274,7 @@ def _slurm(settings: Mapping[str, Any], workers: int | None) -> Iterator[str]:
     # from running its next line.
     prologue = ["set -e", f"export PYTHONPATH={ROOT}", *settings["prologue"]]
     with tempfile.TemporaryDirectory(prefix="warpwise-slurm-") as scratch, dask.config.set({
-        "distributed.comm.timeouts.connect": "3s", "distributed.scheduler.allowed-failures": LOST_WORKERS,
+        "distributed.comm.timeouts.connect": f"{CONNECT_SECONDS}s", "distributed.scheduler.allowed-failures": LOST_WORKERS,
     }):  # fmt: skip
         try:
             cluster = SLURMCluster(

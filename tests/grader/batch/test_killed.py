@@ -50,6 +50,7 @@ import os, signal, sys
 from grader.cli import main
 from grader.stores.sql_store import SqlStore
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # also where the tests run in the background, deaf to it
 count, when, how, *arguments = sys.argv[1:]
 record = SqlStore.record
 
