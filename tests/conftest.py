@@ -1,8 +1,13 @@
 """Options and markers of the whole suite: which device runs the tests, and whether the long ones run."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import hypothesis
 import pytest
 
+ROOT = Path(__file__).resolve().parents[1]
 DEVICES = ("simulator", "cuda")
 
 
@@ -33,6 +38,15 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "full: long; deselected unless --full")
     if not any("bench" in str(argument) for argument in config.args):
         config.option.benchmark_disable = True  # each runs once, untimed; figures come from `pytest tests/bench`
+
+
+def pytest_sessionstart(session):
+    """Makes the engine's machine code, where none is kept, before many processes would all make it at once."""
+    if hasattr(session.config, "workerinput") or session.config.option.collectonly:
+        return
+    subprocess.run(
+        [sys.executable, "-c", "from simt.program import load_runtime; load_runtime()"], cwd=ROOT, check=True
+    )
 
 
 def pytest_collection_modifyitems(config, items):
