@@ -67,10 +67,10 @@ def _ends_with_bob(pipe):
 
 def test_a_machine_that_ends_every_process_stops_the_run_and_no_verdict_is_kept(store, tmp_path, monkeypatch):
     monkeypatch.setattr(pool, "_serve", _ends_at_once)
-    monkeypatch.setattr(pool, "TRIES", 2)
+    monkeypatch.setattr(pool, "TRIES", 1)
     folder = make_class(tmp_path / "class", ["ann", "bob"])
-    with pytest.raises(GradingStopped, match="ended in the middle, 2 times"):
-        grade_folder(folder, store, LocalPool(2))
+    with pytest.raises(GradingStopped, match="also with a right answer of our own.*ended in the middle"):
+        grade_folder(folder, store, LocalPool(1))
     assert not store.attempts() and not store.final_keys()
     assert not [child for child in multiprocessing.active_children() if child.name == "grading"]
 
